@@ -80,7 +80,8 @@ class ReplicaMemory:
     Attributes:
         program: The program without states.
         states: Statevectors that exist at the same time: the initial state, and for each worker with its own state also
-            that state, its intermediate states, and the one that is taken back.
+            that state, its intermediate states, and the one that is taken back. Where there is no room for the initial
+            state, the fused engine computes it again in each call.
         keepable: States that are kept for their gradient if there is enough memory; the others are computed twice.
     """
 

@@ -149,13 +149,3 @@ def test_the_operation_names_what_is_wrong() -> None:
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             operations().qtj_trajectories(program.integers, program.branches, **{**right, **wrong})
-
-
-def test_a_batch_that_does_not_fit_is_refused_before_memory_is_taken() -> None:
-    program, matrices, _ = compiled(6)
-    uniforms = np.zeros((1, 4, int(program.integers[2])), np.float32)
-    library().qtj_assume_free(1 << 12)
-
-    with pytest.raises(tf.errors.ResourceExhaustedError, match="take fewer qubits or examples"):
-        operations().qtj_trajectories(program.integers, program.branches, matrices, uniforms)
-    library().qtj_assume_free(-1)

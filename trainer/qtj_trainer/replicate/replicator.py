@@ -10,6 +10,7 @@ from typing import Any, Self
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.replicate.legacy import check_optimizer
 from qtj_trainer.replicate.strategy import leave_together, peers_watched, start_tensorflow
 
 import tensorflow as tf  # isort: skip  after the import above, which hides the lines that TensorFlow prints
@@ -49,8 +50,13 @@ class _Averaging:
         self._optimizer.build(list(variables))
 
     def apply_gradients(self, gradients: Iterable[tuple[tf.Tensor, tf.Variable]]) -> None:
-        """Averages the gradients over all replicas and applies them, the same on each. Call it in a step."""
-        averaged = [(all_reduce(gradient, "mean"), variable) for gradient, variable in gradients]
+        """Averages the gradients over all replicas and applies them, the same on each. Call it in a step.
+
+        A gradient of None changes nothing, as in Keras. It must be None on every replica.
+        """
+        averaged = [
+            (None if gradient is None else all_reduce(gradient, "mean"), variable) for gradient, variable in gradients
+        ]
         with tf.name_scope("optimizer"):
             self._optimizer.apply_gradients(averaged, skip_gradients_aggregation=True)
 
@@ -111,7 +117,12 @@ class Replicator:
         return scope
 
     def wrap_optimizer(self, optimizer: tf_keras.optimizers.Optimizer) -> _Averaging:
-        """Returns an optimizer that averages gradients over the replicas. Call it in `scope`."""
+        """Returns an optimizer that averages gradients over the replicas. Call it in `scope`.
+
+        Raises:
+            UserError: If it is one of `tf.keras.optimizers.legacy`.
+        """
+        check_optimizer(optimizer)
         return _Averaging(optimizer)
 
     def run(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.replicate.legacy import check_optimizer
 from qtj_trainer.run.adapter import REMEDY
 from qtj_trainer.run.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.run.diverged import check_weights
@@ -110,6 +111,7 @@ def _check(model: Model, cluster: Cluster) -> None:
 
     if getattr(model, "optimizer", None) is None:
         raise UserError("the model has no optimizer: compile it before restore(model)")
+    check_optimizer(model.optimizer)
     if is_of_keras_2(model):
         return
     if not hasattr(model, "distribute_strategy"):

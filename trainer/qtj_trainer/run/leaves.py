@@ -24,9 +24,15 @@ def framework_of(leaf: object) -> str:
         kind = getattr(sys.modules.get(framework), name, None)
         if kind is not None and isinstance(leaf, kind):
             return framework
-    if isinstance(leaf, np.ndarray | np.generic):
+    if isinstance(leaf, np.generic) or type(leaf) in _of_numpy():
         return "numpy"
     return ""
+
+
+def _of_numpy() -> tuple[type, ...]:
+    """Returns the classes of NumPy's arrays that are nothing but their numbers; a masked array has a mask."""
+    pennylane = getattr(sys.modules.get("pennylane.numpy"), "tensor", np.ndarray)
+    return np.ndarray, np.matrix, np.memmap, pennylane
 
 
 def to_numpy(leaf: Array) -> NDArray[Any]:

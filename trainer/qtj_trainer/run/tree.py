@@ -19,6 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.run.containers import (
+    container_kind,
+    empty_like_stored,
+    fill_dict,
+    is_plain,
+    known_base,
+    stored_type,
+)
 from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
 
 __all__ = [
@@ -99,7 +107,7 @@ def rebuild(
         return _restored(description, arrays, like, is_separate=path in separate)
     kind, existing = _node_parts(like)
     if kind != description["kind"]:
-        like, existing = None, {}
+        like, existing = empty_like_stored(description.get("type")), {}
     if kind == _VARIABLES and len(existing) != len(description["items"]):
         raise ValueError(f"{path or 'it'} has {len(description['items'])} variables there and {len(existing)} here")
     parts = {
@@ -155,21 +163,24 @@ def variable_counts(description: Description, path: str = "") -> dict[str, int]:
 
 
 def _described(tree: object, path: str, arrays: Arrays) -> Description:
-    if tree is None or (isinstance(tree, bool | int | float | str) and not isinstance(tree, np.generic)):
+    if is_plain(tree):
         return {"value": tree}
     if framework := framework_of(tree):
         return _stored(tree, path or "array", framework, arrays)
     kind, parts = _node_parts(tree)
     if not kind:
-        raise UserError(
-            f"{path or 'the state'} has the type {type(tree).__name__}, which cannot be stored: give arrays, numbers,"
-            " and dicts and lists of them"
-        )
+        raise UserError(f"{path or 'the state'} has the type {type(tree).__name__}, {_remedy(tree)}")
     for key in parts:
         if not isinstance(key, str | int):
             raise UserError(f"{path or 'the state'} has the key {key!r}: a key must be a string or a whole number")
     items = [[key, _described(part, path_of(path, key), arrays)] for key, part in parts.items()]
-    return {"kind": kind, "items": items}
+    return {"kind": kind, "items": items, **stored_type(tree)}
+
+
+def _remedy(tree: object) -> str:
+    if base := known_base(tree):
+        return f"of which only the {base} in it could be stored: give a plain {base}"
+    return "which cannot be stored: give arrays, numbers, and dicts and lists of them"
 
 
 def _stored(leaf: object, name: str, framework: str, arrays: Arrays) -> Description:
@@ -215,15 +226,15 @@ def _by_field(parts: _Parts, fields: tuple[str, ...], path: str) -> _Parts:
 
 def _node_parts(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
     """Returns the kind of a node and its parts; both empty if it is not a node."""
-    match tree:
-        case State():
-            return "state", vars(tree)
-        case dict():
-            return "dict", tree
-        case tuple():
-            return "tuple", dict(zip(getattr(tree, "_fields", range(len(tree))), tree, strict=True))
-        case list():
-            return "list", dict(enumerate(tree))
+    if isinstance(tree, State):
+        return "state", vars(tree)
+    match kind := container_kind(tree):
+        case "dict":
+            return kind, tree
+        case "tuple":
+            return kind, dict(zip(getattr(tree, "_fields", range(len(tree))), tree, strict=True))
+        case "list":
+            return kind, dict(enumerate(tree))
     return _object_parts(tree)
 
 
@@ -232,7 +243,7 @@ def _object_parts(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything m
         return "generator", {"state": thing.bit_generator.state}
     if hasattr(thing, "load_state_dict"):
         return _OPAQUE, {"state": thing.state_dict()}
-    if pytree := _jax_children(thing):
+    if not isinstance(thing, tuple) and (pytree := _jax_children(thing)):  # JAX takes the fields of any named tuple
         return "pytree", dict(enumerate(pytree[0]))
     if isinstance(variables := getattr(thing, "variables", None), list | tuple):
         return _VARIABLES, dict(enumerate(variables))
@@ -245,15 +256,13 @@ def _node_from(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  any
         case "dict" if like is None:
             return parts
         case "dict":
-            for key in like.keys() - parts.keys():
-                del like[key]
-            like.update(parts)
+            fill_dict(like, parts)
         case "list" if like is None:
             return list(parts.values())
         case "list":
             like[:] = parts.values()
         case "tuple":
-            return type(like)(*parts.values()) if hasattr(like, "_fields") else tuple(parts.values())
+            return like._make(parts.values()) if hasattr(like, "_fields") else tuple(parts.values())
         case _ if like is None:
             raise ValueError(f"there is no {kind} here to put them into")
         case _:

@@ -26,7 +26,7 @@ in the whole process."""
 
 _COMMON = (
     "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory",
-    "pages", "free", "pool", "trajectories", "trajectory_branches", "trajectory_usual", "forms",
+    "room", "pages", "free", "pool", "trajectories", "trajectory_branches", "trajectory_usual", "forms",
 )  # fmt: skip
 _OF_A_WIDTH = {"sweep": (32, 64), "trajectory_lanes": (32,)}
 """What depends on the width of a vector, and the bits of its numbers."""

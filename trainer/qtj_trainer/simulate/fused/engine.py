@@ -22,6 +22,8 @@ Array = NDArray[Any]
 _KEEP_BYTES = 64 << 20
 _FROM_THE_BUDGET = ctypes.c_size_t(-1).value
 _OF_ITS_OWN = -1
+_NO_MEMORY = b"out of memory"
+"""How each sentence of the library begins that more memory would have prevented."""
 
 
 def lanes(variant: str = "") -> int:
@@ -55,9 +57,10 @@ class Engine:
 
     Memory, in bytes, for n qubits, T threads and states of S = 8 · 2^n (examples in the lanes: S = 8 · 2^n · lanes;
     double precision: 16 instead of 8):
-    S if there is a constant beginning, which engines with the same plan share; states of up to `keep_bytes` that wait
-    for their gradient; and `shared_memory`, for the largest of all engines: 2 S where the state is divided over the
-    threads and 2 T S where the batch is, one S more for each psi and layer whose state is kept (`BlockNode.layer`).
+    S if there is a constant beginning and room for it, which engines with the same plan share; states of up to
+    `keep_bytes` that wait for their gradient; and `shared_memory`, for the largest of all engines: S for values and 2 S
+    for gradients where the state is divided over the threads, T times as much where the batch is, and one S more for
+    each psi and layer whose state is kept (`BlockNode.layer`).
     """
 
     def __init__(self, *plans: Plan, threads: int = 1, variant: str = "", keep_bytes: int | None = _KEEP_BYTES) -> None:
@@ -154,8 +157,10 @@ class Engine:
         return _doubles(inputs), _doubles(weights)
 
     def _check(self, problem: bytes | None) -> None:
-        if problem == b"out of memory":
+        if problem == _NO_MEMORY:
             raise MemoryError(f"the fused engine: out of memory: it needs several state vectors of {self._state} each")
+        if problem and problem.startswith(_NO_MEMORY):
+            raise MemoryError(f"the fused engine: {problem.decode()}")
         if problem:
             raise ValueError(f"the fused engine: {problem.decode()}")
 

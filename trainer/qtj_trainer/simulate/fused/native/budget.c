@@ -5,6 +5,8 @@
 #include "pool.h"
 #include "qtj.h"
 
+#include <stdio.h>
+
 #define EXPORT __attribute__((visibility("default")))
 
 /* One part in so many of the free memory. The rest is for what else a program takes, and it takes that later. */
@@ -32,7 +34,31 @@ static size_t free_bytes(size_t lent_bytes) {
     return (size_t)assumed_free > lent_bytes ? (size_t)assumed_free - lent_bytes : 0;
 }
 
-size_t free_now(void) { return free_bytes(lent()); }
+/* One part in so many is left to the rest of the program, and to the tables of pages. */
+enum { LEFT = 64, WORTH_A_LOOK = 1 << 25 };
+
+static size_t free_now(void) {
+    size_t all = free_bytes(lent());
+    return all - all / LEFT;
+}
+
+int has_room(size_t bytes) { return bytes < WORTH_A_LOOK || bytes <= free_now(); }
+
+enum { LONGEST = 224, LONGEST_SIZE = 16 };
+
+static const char *in_words(size_t bytes, char *words) {
+    int is_large = bytes >> 30 > 0;
+    snprintf(words, LONGEST_SIZE, "%.3g %s", (double)bytes / (is_large ? 1 << 30 : 1 << 20), is_large ? "GiB" : "MiB");
+    return words;
+}
+
+const char *refusal(const char *what, size_t bytes, const char *remedy) {
+    static _Thread_local char sentence[LONGEST];
+    char needed[LONGEST_SIZE], there[LONGEST_SIZE];
+    snprintf(sentence, sizeof sentence, "%s: %s needs %s more, and %s are free: %s", QTJ_NO_MEMORY, what,
+             in_words(bytes, needed), in_words(free_now(), there), remedy);
+    return sentence;
+}
 
 /* What is free is looked at only when an engine asks for more than before. */
 void lend(Engine *e, long batch) {

@@ -7,7 +7,11 @@
 /* Lets an engine keep the states of a batch, or as many as there is room for now. */
 void lend(Engine *e, long batch);
 
-/* What no engine has taken yet; between pool_enter and pool_leave. */
-size_t free_now(void);
+/* Whether so many bytes more are free; between pool_enter and pool_leave. The system lends memory that it does not have,
+ * and ends a process that then uses it. Few bytes are not asked for: to look at what is free takes some 50 us. */
+int has_room(size_t bytes);
+
+/* A sentence for a call that has no room: what needs so many bytes, and what would fit. It is the caller's thread's. */
+const char *refusal(const char *what, size_t bytes, const char *remedy);
 
 #endif

@@ -91,7 +91,7 @@ static void add_scaled(double *to, const double *from, double factor, long count
 static const char *add_term(Sum *s, double coefficient) {
     Engine *e = s->engine;
     const Plan *p = &e->plan;
-    const char *problem = walk_forward(e, s->batch, s->at->inputs, s->at->weights);
+    const char *problem = walk_forward(e, s->batch, s->at->inputs, s->at->weights, FOR_GRADIENTS);
     if (problem) return problem;
     e->values = s->values;
     do_all(e, example_values, s->batch, 32);

@@ -87,7 +87,7 @@ const char *make_engine(const File *file, const Program *program, const Variant 
 
 const char *engine_values(Engine *e, long batch, const double *inputs, const double *weights, double *values) {
     lend(e, batch);
-    const char *problem = walk_forward(e, batch, inputs, weights);
+    const char *problem = walk_forward(e, batch, inputs, weights, FOR_VALUES);
     if (problem) return problem;
     e->values = values;
     do_all(e, example_values, batch, 32);
@@ -96,10 +96,10 @@ const char *engine_values(Engine *e, long batch, const double *inputs, const dou
 
 const char *engine_gradients(Engine *e, long batch, const double *inputs, const double *weights,
                              const double *upstream, double *by_inputs, double *by_weights) {
-    if (!is_known(e, batch, inputs, weights)) {
-        const char *problem = walk_forward(e, batch, inputs, weights);
-        if (problem) return problem;
-    }
+    const char *problem = is_known(e, batch, inputs, weights)
+                              ? take_room_for_gradients(e)
+                              : walk_forward(e, batch, inputs, weights, FOR_GRADIENTS);
+    if (problem) return problem;
     e->upstream = upstream;
     walk_backward(e);
     find_slopes(e, by_inputs, by_weights);

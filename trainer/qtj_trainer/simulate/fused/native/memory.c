@@ -50,38 +50,97 @@ static int extend(void **states, size_t *bytes, size_t count, size_t size) {
     return 1;
 }
 
+/* How many units may wait for their gradient, by the budget. */
+static long units_to_keep(const Engine *e) {
+    size_t room = e->keep_bytes / unit_bytes(e);
+    return room < (size_t)unit_count(e) ? (long)room : unit_count(e);
+}
+
+static size_t scratch_bytes(const Engine *e) { return worker_count(e) * unit_bytes(e); }
+
+static size_t lambda_bytes(const Engine *e) { return worker_count(e) * e->state_bytes; }
+
 static const char *reserve_states(Engine *e) {
-    size_t states = unit_states(e), workers = worker_count(e), room = e->keep_bytes / unit_bytes(e);
-    long units = unit_count(e), keep = room < (size_t)units ? (long)room : units;
+    long keep = units_to_keep(e);
     if (keep > e->kept_units) {
         e->kept_units = 0;
         free(e->kept);
-        if (!(e->kept = allocate_states(e, (size_t)keep * states))) return QTJ_NO_MEMORY;
+        if (!(e->kept = allocate_states(e, (size_t)keep * unit_states(e)))) return QTJ_NO_MEMORY;
         e->kept_units = keep;
     }
-    if (units > e->kept_units && !extend(&workspace.scratch, &workspace.scratch_bytes, workers * states, e->state_bytes))
-        return QTJ_NO_MEMORY;
-    return extend(&workspace.lambda, &workspace.lambda_bytes, workers, e->state_bytes) ? NULL : QTJ_NO_MEMORY;
+    int fits = unit_count(e) <= e->kept_units || extend(&workspace.scratch, &workspace.scratch_bytes,
+                                                        scratch_bytes(e) / e->state_bytes, e->state_bytes);
+    return fits ? NULL : QTJ_NO_MEMORY;
+}
+
+const char *reserve_lambda(const Engine *e) {
+    int fits = extend(&workspace.lambda, &workspace.lambda_bytes, worker_count(e), e->state_bytes);
+    return fits ? NULL : QTJ_NO_MEMORY;
+}
+
+/* What an engine has for each cell, a lane of a group of examples. */
+typedef struct {
+    void **at;
+    size_t count, size;
+} Part;
+
+enum { PARTS = 8 };
+
+static void find_parts(Engine *e, Part *out) {
+    const Plan *p = &e->plan;
+    size_t scalar = e->variant->scalar_bytes;
+    const Part parts[PARTS] = {
+        {&e->head_unitary, (size_t)p->heads * 32, scalar},
+        {&e->observable, (size_t)p->pairs * 32, scalar},
+        {(void **)&e->head_sums, (size_t)p->heads * 16, sizeof(double)},
+        {(void **)&e->densities, (size_t)p->pairs * 16, sizeof(double)},
+        {(void **)&e->string_sums, (size_t)p->strings, sizeof(double)},
+        {(void **)&e->inputs, (size_t)p->inputs, sizeof(double)},
+        {(void **)&e->example, (size_t)p->example_angles, sizeof(double)},
+        {(void **)&e->example_gradient, (size_t)p->example_angles, sizeof(double)},
+    };
+    memcpy(out, parts, sizeof parts);
 }
 
 const char *reserve_batch(Engine *e, long batch) {
-    const Plan *p = &e->plan;
     e->batch = batch;
-    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes, scalar = e->variant->scalar_bytes;
+    size_t groups = group_count(e), cells = groups * (size_t)e->variant->lanes;
     if ((long)groups > e->groups) {
         e->groups = 0;
-        if (!renew(e, &e->head_unitary, cells * (size_t)p->heads * 32, scalar) ||
-            !renew(e, &e->observable, cells * (size_t)p->pairs * 32, scalar) ||
-            !renew(e, (void **)&e->head_sums, cells * (size_t)p->heads * 16, sizeof(double)) ||
-            !renew(e, (void **)&e->densities, cells * (size_t)p->pairs * 16, sizeof(double)) ||
-            !renew(e, (void **)&e->string_sums, cells * (size_t)p->strings, sizeof(double)) ||
-            !renew(e, (void **)&e->inputs, cells * (size_t)p->inputs, sizeof(double)) ||
-            !renew(e, (void **)&e->example, cells * (size_t)p->example_angles, sizeof(double)) ||
-            !renew(e, (void **)&e->example_gradient, cells * (size_t)p->example_angles, sizeof(double)))
-            return QTJ_NO_MEMORY;
+        Part parts[PARTS];
+        find_parts(e, parts);
+        for (int i = 0; i < PARTS; i++)
+            if (!renew(e, parts[i].at, cells * parts[i].count, parts[i].size)) return QTJ_NO_MEMORY;
         e->groups = (long)groups;
     }
     return reserve_states(e);
+}
+
+static size_t more_than(size_t wanted, size_t had) { return wanted > had ? wanted - had : 0; }
+
+size_t missing_lambda(const Engine *e) { return more_than(lambda_bytes(e), workspace.lambda_bytes); }
+
+size_t missing_batch(Engine *e, long batch) {
+    long before = e->batch;
+    e->batch = batch;
+    size_t cells = more_than(group_count(e), (size_t)e->groups) * (size_t)e->variant->lanes, bytes = 0;
+    Part parts[PARTS];
+    find_parts(e, parts);
+    for (int i = 0; i < PARTS; i++) bytes += cells * parts[i].count * parts[i].size;
+    long keep = units_to_keep(e), kept = keep > e->kept_units ? keep : e->kept_units;
+    bytes += (size_t)(kept - e->kept_units) * unit_bytes(e);
+    if (unit_count(e) > kept) bytes += more_than(scratch_bytes(e), workspace.scratch_bytes);
+    e->batch = before;
+    return bytes;
+}
+
+size_t missing_gradient(Engine *e, long batch) {
+    long before = e->batch;
+    size_t bytes = missing_batch(e, batch);
+    e->batch = batch;
+    bytes += missing_lambda(e);
+    e->batch = before;
+    return bytes;
 }
 
 static const char *make_threads(Engine *e) {

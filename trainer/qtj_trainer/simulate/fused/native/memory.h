@@ -11,7 +11,12 @@ void *allocate(Engine *e, size_t count, size_t size);
 void *allocate_states(Engine *e, size_t count);
 size_t unit_bytes(const Engine *e);               /* all states of a unit */
 const char *reserve_plan(Engine *e);              /* what the plan needs, once */
-const char *reserve_batch(Engine *e, long batch); /* what a batch needs; it only ever grows */
+const char *reserve_batch(Engine *e, long batch); /* what the values of a batch need; it only ever grows */
+const char *reserve_lambda(const Engine *e);      /* what its gradient needs besides */
+/* Bytes that they would take now. */
+size_t missing_batch(Engine *e, long batch);
+size_t missing_lambda(const Engine *e);
+size_t missing_gradient(Engine *e, long batch); /* both */
 void enlist(Engine *e);
 void *known_base(const Engine *e); /* that of an engine with the same program; or NULL */
 void release(Engine *e);            /* enlisted or not */

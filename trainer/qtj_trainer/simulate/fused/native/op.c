@@ -28,6 +28,8 @@ static void fail(Status *status, int code, const char *format, ...) {
     TF_SetStatus(status, code, sentence);
 }
 
+static int lacks_memory(const char *problem) { return !strncmp(problem, QTJ_NO_MEMORY, strlen(QTJ_NO_MEMORY)); }
+
 static int is_ok(const Status *status) { return TF_GetCode(status) == OK; }
 
 /* ---- a kernel is an open circuit ---- */
@@ -48,7 +50,7 @@ static Circuit *open_circuit(Construction *of, Status *status) {
                        : QTJ_NO_MEMORY;
     free(plan);
     if (problem)
-        fail(status, problem == QTJ_NO_MEMORY ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s", problem);
+        fail(status, lacks_memory(problem) ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s", problem);
     return circuit;
 }
 
@@ -141,7 +143,8 @@ static void judge(Call *c, const char *problem) {
              "the fused engine: out of memory for a batch of %ld examples: it holds several state vectors of %.3g MiB"
              " each",
              c->batch, (double)((uint64_t)c->sizes.scalar_bytes * 2 << c->sizes.qubits) / (1 << 20));
-    else if (problem) fail(c->status, INVALID_ARGUMENT, "the fused engine: %s", problem);
+    else if (problem)
+        fail(c->status, lacks_memory(problem) ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s", problem);
 }
 
 /* Hands the result over, in the type of the inputs. */

@@ -18,7 +18,7 @@ enum { MAX_BATCH = 1 << 24 };
 /* How many bytes of states wait for their gradient: as many as the budget of the process lends. */
 #define FROM_THE_BUDGET SIZE_MAX
 
-extern const char QTJ_NO_MEMORY[]; /* the one sentence that more memory would have prevented */
+extern const char QTJ_NO_MEMORY[]; /* how each sentence begins that more memory would have prevented */
 
 /* Names of variants are instruction sets, for states in single precision: "avx512", "avx2", "baseline"; and in double
  * precision: "avx512_double", ... The fastest ones that run here are "" and "double". */

@@ -8,6 +8,7 @@
 #include "trajectory_branches.h"
 #include "trajectory_usual.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,12 +197,21 @@ static void divide(TrajectoryPlan *p, int lanes) {
     if (p->usual.stored) p->usual.apart = (p->channels + p->usual.stored - 1) / p->usual.stored;
 }
 
+static const char *refuse(const TrajectoryPlan *p, size_t needed) {
+    char what[96], remedy[64];
+    int fewer = p->qubits;
+    while (fewer > 2 && !has_room(needed >> (p->qubits - fewer))) fewer--;
+    snprintf(what, sizeof what, "a batch of %ld noisy circuits of %d qubits", p->given->rows, p->qubits);
+    snprintf(remedy, sizeof remedy, "take fewer examples or trajectories, or %d qubits", fewer);
+    return refusal(what, needed, remedy);
+}
+
 static const char *work(TrajectoryPlan *p, const TrajectoryVariant *variant, int threads) {
     TrajectoryScratch scratch[MAX_THREADS];
     if (threads > p->groups) threads = (int)p->groups;
     Arena arena = {NULL, 0};
     lay_out(p, scratch, threads, &arena);
-    if (arena.used > free_now()) return QTJ_NO_MEMORY;
+    if (!has_room(arena.used)) return refuse(p, arena.used);
     char *memory = aligned_alloc(ALIGNMENT, arena.used);
     if (!memory) return QTJ_NO_MEMORY;
     lay_out(p, scratch, threads, &(Arena){memory, 0});

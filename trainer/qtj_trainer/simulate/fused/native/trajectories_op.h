@@ -82,7 +82,7 @@ static float *trajectory_output(TrajectoryCall *c, Tensor **out, int64_t middle,
 static void end_trajectories(TrajectoryCall *c, Tensor *out) {
     const char *problem = is_ok(c->status) ? qtj_trajectories("", 0, &c->given) : NULL;
     if (problem)
-        fail(c->status, problem == QTJ_NO_MEMORY ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s",
+        fail(c->status, lacks_memory(problem) ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s",
              problem == QTJ_NO_MEMORY ? "out of memory for the trajectories of a batch: take fewer qubits or examples"
                                       : problem);
     if (!is_ok(c->status)) TF_OpKernelContext_Failure(c->context, c->status);

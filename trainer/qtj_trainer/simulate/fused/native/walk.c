@@ -3,10 +3,12 @@
 #include "walk.h"
 #include "algebra.h"
 #include "angles.h"
+#include "budget.h"
 #include "memory.h"
 #include "pieces.h"
 #include "pool.h"
 #include "qtj.h"
+#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +108,7 @@ static void start(Step *s, int threads) {
 }
 
 static void forward_unit(const Engine *e, Thread *team, int threads, long unit, void *psi) {
-    Step step = {e, team, unit, e->plan.prefix_passes, psi, NULL};
+    Step step = {e, team, unit, e->base ? e->plan.prefix_passes : 0, psi, NULL};
     if (!e->base) start(&step, threads);
     for (; step.pass < e->plan.passes; step.pass++)
         pool_run(threads, forward_pass, &step);
@@ -176,9 +178,9 @@ static void take_symbols(Engine *e, const double *inputs, const double *weights)
     find_angles(e);
 }
 
-const char *walk_forward(Engine *e, long batch, const double *inputs, const double *weights) {
+const char *walk_forward(Engine *e, long batch, const double *inputs, const double *weights, Purpose purpose) {
     e->is_fresh = 0;
-    const char *problem = reserve_batch(e, batch);
+    const char *problem = take_room(e, batch, purpose);
     if (problem) return problem;
     size_t cells = group_count(e) * (size_t)e->variant->lanes;
     take_symbols(e, inputs, weights);
@@ -216,6 +218,7 @@ void walk_backward(Engine *e) {
 
 const char *make_base(Engine *e) {
     if (!e->plan.prefix_passes || (e->base = known_base(e))) return NULL;
+    if (!has_room(e->state_bytes + missing_gradient(e, 1))) return NULL;
     void *base = allocate_states(e, 1);
     if (!base) return QTJ_NO_MEMORY;
     prepare(e); /* no angle is known yet, and the beginning has none */

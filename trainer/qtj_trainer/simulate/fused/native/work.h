@@ -56,7 +56,7 @@ struct engine {
     size_t asked;
     Thread *thread;
 
-    void *base;              /* the state after the constant beginning; NULL: |0...0>. Engines that are alike share it */
+    void *base;              /* the state after the constant beginning; NULL: there is none. Engines that are alike share it */
     void *kept;              /* states of units 0..kept_units that wait for their gradient */
     long kept_units, groups;
     int is_fresh;            /* `kept` and `densities` are of the inputs and weights below */

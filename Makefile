@@ -115,7 +115,7 @@ long-soak: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m bench.scale.soak
 
 long-e2e:
-	$(MAKE) test-cluster E2E="--repeat 3"
+	$(MAKE) test-cluster E2E="--rare --repeat 3"
 
 long-gitops:
 	$(MAKE) test-cluster E2E=gitops

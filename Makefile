@@ -21,7 +21,7 @@ QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 # Everything pure, and the controller: its tests with an API server have the mark `api_server`.
-CORE := tests/api tests/controller tests/core tests/manifests
+CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/reference tests/tools
 # Builds the Go programs of a stage. A machine without Go (exit code 2) says which tests do not run; in CI that is a failure.
 PROGRAMS = $(CLUSTER) tools --for $(1) || { [ $$? = 2 ] && [ -z "$${CI:-}" ]; }
 
@@ -80,7 +80,7 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster, with two nodes
 ##@ Tests
 
 .PHONY: check
-check: lint types test-core ## In three minutes: style, layers, types, everything pure, and the controller without an API server
+check: lint types test-core ## In two minutes: style, layers, types, everything pure, and the controller without an API server
 
 .PHONY: test
 test: $(STAMP) ## Everything: check, faults, the trainer, the command, the cluster and e2e; tools and images are built meanwhile
@@ -134,7 +134,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tools.gitops.references --check
 
 .PHONY: check-workflows
-check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
+check-workflows: ## The workflows of .github, with actionlint (needs Go); `make test-command` does it too
 	@$(CLUSTER) tools workflows
 	@$(PYTHON) -m tools.release.workflows
 
@@ -142,15 +142,12 @@ check-workflows: ## The workflows of .github, with actionlint (needs Go); `make 
 types: $(STAMP) ## Static types
 	$(BIN)/mypy
 
-.PHONY: unit
-unit: test-core test-command ## Tests of the operator, the command and the tooling
-
 .PHONY: test-core
 test-core: $(STAMP)
 	$(PYTEST) -m "not slow and not api_server" $(CORE)
 
 .PHONY: test-command
-test-command: $(STAMP) packages ## Of those, the ones that run programs: the command, installs, docs, releases, an API server
+test-command: $(STAMP) packages ## Tests of what runs programs: the command, installs, docs, releases, and the controller with an API server
 	@$(call PROGRAMS,unit)
 	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow and not core" --ignore=tests/trainer

@@ -1,13 +1,13 @@
 """Settings of all tests."""
 
 import signal
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-CORE = {"api", "controller", "core", "manifests"}
+CORE = {"api", "cluster", "controller", "core", "manifests", "reference", "tools"}
 """Folders of `make check`, as in the Makefile."""
 
 # A machine that is busy is no bug: only what is wrong may fail.
@@ -33,9 +33,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Names what was not run, in a sentence for each reason."""
-    skipped: list[pytest.TestReport] = terminalreporter.getreports("skipped")
-    reasons = Counter(report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple))
-    for reason, count in reasons.most_common():
-        terminalreporter.write_line(
-            f"not run: {count} test{'s' if count > 1 else ''}, because {reason.removeprefix('Skipped: ')}"
-        )
+    folders: defaultdict[str, list[str]] = defaultdict(list)
+    for report in terminalreporter.getreports("skipped"):
+        if isinstance(report.longrepr, tuple):
+            reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+            folders[reason].append(report.nodeid.partition("::")[0].rpartition("/")[0])
+    for reason, found in folders.items():
+        tests = f"{len(found)} test{'s' if len(found) > 1 else ''} of {', '.join(sorted(set(found)))}"
+        terminalreporter.write_line(f"not run: {tests}, because {reason}")

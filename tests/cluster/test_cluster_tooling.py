@@ -31,7 +31,7 @@ from tools.cluster import (
 )
 from tools.cluster.node import Node
 from tools.cluster.paths import REPO, STATE
-from tools.cluster.shell import ClusterError
+from tools.cluster.shell import ClusterError, MissingError
 
 SAVED = """\
 *nat
@@ -165,6 +165,14 @@ def test_an_ordinary_user_is_told_to_become_root(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
     assert "needs root" in (checks.as_root() or "")
+
+
+def test_a_container_without_network_namespaces_is_told_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(checks, "succeeds", lambda *_: False)
+
+    with pytest.raises(MissingError, match="no network namespaces here, which pods need: use a virtual machine"):
+        checks.require([checks.networks_can_be_apart])
 
 
 def test_a_machine_without_go_is_told_which_go_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

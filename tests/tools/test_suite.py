@@ -106,11 +106,14 @@ def test_the_makefile_has_every_stage_and_the_folders_of_check() -> None:
 
 
 def test_a_skipped_test_is_named_with_its_reason(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text("import pytest\ndef test_it(): pytest.skip('there is no moon')\n")
+    (tmp_path / "moon").mkdir()
+    (tmp_path / "moon/test_it.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('place', ['a/b'])\ndef test_it(place): pytest.skip('there is no rocket')\n"
+    )
     (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_terminal_summary\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
 
     environment = {**os.environ, "PYTHONPATH": str(REPO)}
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
-    assert "not run: 1 test, because there is no moon" in ended.stdout, ended.stdout + ended.stderr
+    assert "not run: 1 test of moon, because there is no rocket" in ended.stdout, ended.stdout + ended.stderr

@@ -21,9 +21,9 @@ QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 # Everything pure, and the controller: its tests with an API server have the mark `api_server`.
-CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/reference tests/tools
+CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/tools
 # Builds the Go programs of a stage. A machine without Go (exit code 2) says which tests do not run; in CI that is a failure.
-PROGRAMS = $(CLUSTER) tools --for $(1) || { [ $$? = 2 ] && [ -z "$${CI:-}" ]; }
+PROGRAMS = $(CLUSTER) tools --for $(1) || { [ $$? = 2 ] && [ -z "$${CI:-}" ]; } || exit 1
 
 # Installs the Debian package $(2) unless one of the programs $(1) is here. Tests that need it name what is missing.
 debian = command -v $(1) > /dev/null || ! command -v apt-get > /dev/null \
@@ -102,7 +102,7 @@ prefetch: $(STAMP)
 	-$(CLUSTER) images
 
 .PHONY: long-tests long-lives long-soak long-e2e long-gitops
-long-tests: $(STAMP)
+long-tests: $(STAMP) packages
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done

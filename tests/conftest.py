@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-CORE = {"api", "cluster", "controller", "core", "manifests", "reference", "tools"}
+CORE = {"api", "cluster", "controller", "core", "manifests", "tools"}
 """Folders of `make check`, as in the Makefile."""
 
 # A machine that is busy is no bug: only what is wrong may fail.

@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -20,7 +22,7 @@ test-cluster:
 \t@while [ ! -e prefetched ]; do sleep 0.01; done
 \t@echo $@ >> ran
 prefetch:
-\t@echo $$$$ > pid; ps -o ni= -p $$$$ > draft; mv draft prefetched; exec sleep 600
+\t@echo $$$$ > pid; nice > draft; mv draft prefetched; exec sleep 600
 """
 
 
@@ -106,10 +108,13 @@ def test_the_makefile_has_every_stage_and_the_folders_of_check() -> None:
 
 
 def test_a_skipped_test_is_named_with_its_reason(tmp_path: Path) -> None:
+    test = """
+        import pytest
+        @pytest.mark.parametrize("way", ["a/b"])
+        def test_it(way): pytest.skip("there is no rocket")
+    """
     (tmp_path / "moon").mkdir()
-    (tmp_path / "moon/test_it.py").write_text(
-        "import pytest\n@pytest.mark.parametrize('place', ['a/b'])\ndef test_it(place): pytest.skip('there is no rocket')\n"
-    )
+    (tmp_path / "moon/test_it.py").write_text(textwrap.dedent(test))
     (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_terminal_summary\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
 
@@ -117,3 +122,36 @@ def test_a_skipped_test_is_named_with_its_reason(tmp_path: Path) -> None:
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
     assert "not run: 1 test of moon, because there is no rocket" in ended.stdout, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(("go", "ci", "code"), [("1", "", 2), ("1", "true", 2), ("none", "", 0), ("none", "true", 2)])
+def test_only_a_machine_without_go_goes_on_without_its_programs(tmp_path: Path, go: str, ci: str, code: int) -> None:
+    """And a build that fails is a failure of the stage, with the words of the builder."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "env", "sh"):
+        (programs / name).symlink_to(f"/bin/{name}")
+    if go == "1":
+        (programs / "go").write_text('#!/bin/sh\n[ "$1" = env ] && echo go99.0 || { echo no room >&2; exit 1; }\n')
+        (programs / "go").chmod(0o755)
+    (line,) = re.findall(r"^PROGRAMS = .*$", (REPO / "Makefile").read_text(), re.MULTILINE)
+    (tmp_path / "Makefile").write_text(
+        f"SHELL := bash\nCLUSTER := {sys.executable} -m tools.cluster\n{line}\n"
+        "all:\n\t@for stage in trainer unit; do $(call PROGRAMS,$$stage); done\n\t@echo tested\n"
+    )
+    make = shutil.which("make")
+    assert make
+
+    ended = subprocess.run(
+        [make],
+        cwd=tmp_path,
+        env={"PATH": str(programs), "CI": ci, "QTJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(REPO)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert ended.returncode == code, ended.stderr
+    assert ("tested" in ended.stdout) == (code == 0)
+    assert ("no room" if go == "1" else "not run: the trainer's tests with an object store") in ended.stderr

@@ -19,7 +19,8 @@ E2E ?=
 # A person at a terminal sees how far an installation has come.
 QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
+WORKERS ?= auto
+PYTEST := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal --durations 20
 # Everything pure, and the controller: its tests with an API server have the mark `api_server`.
 CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/tools
 # Builds the Go programs of a stage. A machine without Go (exit code 2) says which tests do not run; in CI that is a failure.

@@ -75,7 +75,7 @@ def table(took: Sequence[Took], limit: float) -> str:
     lines = [f"  {each.target:<14}{clock(each.seconds):>8}{'' if each.passed else '  failed'}" for each in took]
     lines.append(f"  {'in all':<14}{clock(total):>8}")
     if total > limit * 60:
-        lines.append(f"warning: this took more than {limit:g} minutes: see in CONTRIBUTING.md what a stage may take")
+        lines.append(f"warning: this took more than {limit:g} minutes: see the budget of each stage in CONTRIBUTING.md")
     return "\n".join(["minutes of each stage:", *lines])
 
 

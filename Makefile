@@ -131,7 +131,6 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
-	$(BIN)/python deploy/helm/files.py --check
 	$(BIN)/python -m tools.gitops.references --check
 
 .PHONY: check-workflows
@@ -241,7 +240,6 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml $(DISTRIBUTION
 crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/qtj crd --output $(CRD)
 	$(BIN)/qtj crd --docs --output $(API_DOCS)
-	$(BIN)/python deploy/helm/files.py
 
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference, the reference of the commands and the manual page qtj(1)
@@ -250,11 +248,6 @@ reference: $(STAMP) ## Generate the Python reference, the reference of the comma
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
 	$(BIN)/python deploy/monitoring/dashboard.py
-	$(BIN)/python deploy/helm/files.py
-
-.PHONY: chart
-chart: $(STAMP) ## Copy what the Helm chart shares with the kustomizations into it
-	$(BIN)/python deploy/helm/files.py
 
 .PHONY: name-by-content
 name-by-content: $(STAMP) ## Generate the list of fields that kustomize gives a digest, for jobs in Git

@@ -65,7 +65,7 @@ class Ours(Operator):
     def install(self, plane: ControlPlane) -> None:
         """Applies the CRD and binds the published ClusterRole."""
         plane.kubectl("apply", "-k", str(REPO / "crds"))
-        roles = yaml.safe_load_all((REPO / "deploy/kustomize/rbac.yaml").read_text())
+        roles = yaml.safe_load_all((REPO / "deploy/helm/files/operator/rbac.yaml").read_text())
         _grant(plane, next(role for role in roles if role["kind"] == "ClusterRole"), self.user)
 
     def command(self, plane: ControlPlane, port: int) -> Sequence[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["ROWS", "Panel", "dashboard"]
 
-TARGET = Path(__file__).with_name("dashboard.json")
+TARGET = Path(__file__).parents[1] / "helm/files/monitoring/dashboard.json"
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _COLUMNS = 24
 _HEIGHT = 7

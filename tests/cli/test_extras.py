@@ -51,7 +51,7 @@ def test_help_and_validation_need_no_extra() -> None:
 
 
 def test_a_plan_reads_the_limits_of_this_machine_without_the_trainer() -> None:
-    planned = bare_qtj("plan", str(REPOSITORY / "examples/qcnn.yaml"), "--no-calibrate")
+    planned = bare_qtj("plan", str(REPOSITORY / "examples/qcnn.yaml"))
 
     assert planned.returncode == 0, planned.stderr
     assert "at least" in planned.stdout

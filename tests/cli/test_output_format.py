@@ -44,17 +44,14 @@ def test_names_are_those_of_kubectl() -> None:
 
 @pytest.mark.parametrize("command", ["plan", "render"])
 def test_plan_and_render_name_what_the_operator_would_create(job: str, command: str) -> None:
-    options = ["--no-calibrate"] if command == "plan" else []
-
-    assert qtj(command, job, "-o", "name", *options).output.splitlines() == CREATED
+    assert qtj(command, job, "-o", "name").output.splitlines() == CREATED
 
 
 def test_the_plan_for_programs_says_what_is_unknown_and_why(job: str) -> None:
-    plan = json.loads(qtj("plan", job, "-o", "json", "--no-calibrate").output)
+    plan = json.loads(qtj("plan", job, "-o", "json").output)
 
     assert (plan["name"], plan["replicas"], plan["creates"]) == ("qcnn", 2, CREATED)
     assert plan["memory"] == {"bytesPerReplica": 3 * 2**8 * 8, "limit": "2Gi"}
-    assert (plan["time"]["stepSeconds"], plan["time"]["unknown"]) == (None, "not measured: --no-calibrate")
 
 
 def test_validate_tells_programs_of_each_file_what_is_wrong(job: str, folder: Path) -> None:

@@ -22,7 +22,7 @@ def test_memory_is_compared_with_what_this_machine_has(
     job = GOOD.replace("qubits: 8", f"qubits: {qubits}").replace("replicas: 2", f"replicas: {replicas}")
     (folder / "job.yaml").write_text(job.replace("          resources:\n            limits: {memory: 2Gi}\n", ""))
 
-    answer = qtj("plan", "job.yaml", "--no-calibrate")
+    answer = qtj("plan", "job.yaml")
 
     (line,) = (line for line in answer.output.splitlines() if line.startswith("  memory"))
     assert answer.code == 0
@@ -33,7 +33,7 @@ def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_temp
     weights = GOOD.replace("/qcnn\n", "/qcnn\n    weights: w.h5\n")
     (folder / "job.yaml").write_text(weights + INFERENCE)
 
-    lines = qtj("plan", "job.yaml", "--no-calibrate").output.splitlines()
+    lines = qtj("plan", "job.yaml").output.splitlines()
 
     assert (
         "  Job        qcnn-inference, once the weights are stored as gs://bucket/qcnn/w.h5, from its own template"
@@ -45,7 +45,7 @@ def test_the_plan_says_where_the_weights_are_and_that_inference_has_its_own_temp
 def test_the_plan_names_the_last_of_many_replicas_by_its_number(folder: Path, replicas: int) -> None:
     (folder / "job.yaml").write_text(GOOD.replace("replicas: 2", f"replicas: {replicas}"))
 
-    lines = qtj("plan", "job.yaml", "--no-calibrate").output.splitlines()
+    lines = qtj("plan", "job.yaml").output.splitlines()
 
     names = f"qcnn-worker-0 ... qcnn-worker-{replicas - 1} ({replicas})"
     assert {f"  Services   {names}", f"  Pods       {names}"} <= set(lines)
@@ -55,4 +55,4 @@ def test_the_plan_names_the_last_of_many_replicas_by_its_number(folder: Path, re
 def test_the_plan_counts_replicas(folder: Path, replicas: int, said: str) -> None:
     (folder / "job.yaml").write_text(GOOD.replace("replicas: 2", f"replicas: {replicas}"))
 
-    assert qtj("plan", "job.yaml", "--no-calibrate").output.startswith(f"qcnn: MultiWorkerMirrored, {said}\n")
+    assert qtj("plan", "job.yaml").output.startswith(f"qcnn: MultiWorkerMirrored, {said}\n")

@@ -45,14 +45,8 @@ def test_a_suspended_job_is_shown_as_it_would_run() -> None:
 
 
 def test_the_plan_names_objects_and_memory() -> None:
-    answer = qtj("plan", str(EXAMPLE), "--set", "spec.circuit.qubits=23", "--no-calibrate")
+    answer = qtj("plan", str(EXAMPLE), "--set", "spec.circuit.qubits=23")
 
     assert "Pods       qcnn-worker-0, qcnn-worker-1" in answer.output
     assert "at least 619 MiB per replica for 23 qubits (3 states of 64 MiB, and 427 MiB for" in answer.output
     assert "the limit is 2Gi" in answer.output
-
-
-def test_the_plan_of_another_program_gives_no_time() -> None:
-    answer = qtj("plan", str(EXAMPLE), "--set", "spec.template.spec.containers[0].command=[python]")
-
-    assert "time       unknown: only the trainer of this project can be measured" in answer.output

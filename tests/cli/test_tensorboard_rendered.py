@@ -27,7 +27,7 @@ def test_it_is_rendered(file: str) -> None:
 
 
 def test_it_is_part_of_the_plan(file: str) -> None:
-    (plan,) = [json.loads(qtj("plan", file, "--no-calibrate", "-o", "json").output)]
+    (plan,) = [json.loads(qtj("plan", file, "-o", "json").output)]
 
     assert "deployment.apps/qcnn-tensorboard" in plan["creates"]
 

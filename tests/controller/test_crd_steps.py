@@ -196,7 +196,7 @@ def test_a_release_that_stores_the_new_version_cannot_be_stepped_back_from(serve
 
 
 def test_the_old_version_can_go_once_every_job_is_rewritten(server: ApiServer) -> None:
-    """The commands of docs/operations.md."""
+    """The commands of docs/operations/upgrade.md."""
     apply = ("apply", "--server-side", "-f", "-")
     for name in ("one", "two"):
         server.kubectl(*apply, manifest=job_in(OLD, name))

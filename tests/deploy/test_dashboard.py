@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-_DASHBOARD = json.loads((Path(__file__).parents[2] / "deploy/monitoring/dashboard.json").read_text())
+_DASHBOARD = json.loads((Path(__file__).parents[2] / "deploy/helm/files/monitoring/dashboard.json").read_text())
 _QUERIES = {panel["title"]: target["expr"] for panel in _DASHBOARD["panels"] for target in panel.get("targets", ())}
 
 

@@ -57,7 +57,7 @@ def test_every_page_is_in_the_list_of_the_site() -> None:
 def test_every_linked_file_of_the_repository_has_a_page() -> None:
     pages = linked_files()
 
-    assert {"files/README.md", "files/examples/qcnn.yaml.md", "files/deploy/users/rbac.yaml.md"} <= set(pages)
+    assert {"files/README.md", "files/examples/qcnn.yaml.md", "files/deploy/users/kustomization.yaml.md"} <= set(pages)
     assert "](qcnn.yaml.md)" not in pages["files/README.md"]
 
 

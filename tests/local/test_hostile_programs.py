@@ -1,14 +1,10 @@
 """Programs that hang, flood or cannot begin: the run reports it, and continues or ends."""
 
-import sys
 from typing import Any
 
 import pytest
 
-from qtj.local.calibration import calibrate
-from qtj.local.program import CannotStartError
 from tests.local.laptop import Ended, Laptop, Manifest, toy_job
-from tests.local.test_program import pod_with
 
 WORD = "import os, sys\nword = os.environ['QTJ_TERMINATION_LOG']\n"
 
@@ -135,18 +131,3 @@ def test_a_probe_that_cannot_be_run_has_failed(laptop: Laptop, probe: dict[str, 
     assert ended.status["failures"][0]["exitCode"] == 143
     assert ended.status["failures"][0]["message"] == "its liveness probe failed 1 times in a row, so it was killed"
     assert laptop.processes() == {}
-
-
-def test_a_program_that_cannot_be_measured_is_a_sentence() -> None:
-    env = [{"name": f"V{index}", "value": "x" * 120_000} for index in range(60)]
-
-    with pytest.raises(CannotStartError, match="together are longer than this machine allows"):
-        calibrate(pod_with(*env, command=[sys.executable, "-c", ""]), {})
-
-
-def test_a_program_that_ends_before_it_is_measured_is_quoted() -> None:
-    code = f"{WORD}os.mkfifo(word)\nraise ValueError('no data\\nat all')"
-    pod = pod_with({"name": "QTJ_TERMINATION_LOG", "value": "/dev/null"}, command=[sys.executable, "-c", code])
-
-    with pytest.raises(CannotStartError, match=r"it was measured: ValueError: no data ... at all$"):
-        calibrate(pod, {})

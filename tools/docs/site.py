@@ -17,7 +17,6 @@ __all__ = ["CHAPTERS", "build"]
 CHAPTERS: Mapping[str, Sequence[str]] = {
     "Start": ("tutorial", "concepts", "examples", "limits"),
     "How to": (
-        "how-to/cluster",
         "how-to/settings",
         "how-to/follow",
         "how-to/own-circuit",
@@ -28,11 +27,20 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/several-jobs",
         "how-to/preemptible",
         "how-to/gpu",
+        "how-to/tensorboard",
         "how-to/profiling",
         "how-to/tfjob",
         "gitops",
     ),
-    "Operate": ("operations", "troubleshooting"),
+    "Operate": (
+        "operations/install",
+        "operations/access",
+        "operations/upgrade",
+        "operations/monitor",
+        "operations/many-jobs",
+        "operations/neighbours",
+        "troubleshooting",
+    ),
     "Reference": (
         "reference/api",
         "reference/conditions",

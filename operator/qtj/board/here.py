@@ -32,7 +32,7 @@ def serve_run(run: str | None, artifacts: str | None, port: int) -> None:
         if importlib.util.find_spec(name) is None:
             raise ModuleNotFoundError(name=name)
     port = usable_port(port)
-    command = [sys.executable, "-m", "qtj.board.program", f"--logdir={logs}", "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-P", "-m", "qtj.board.program", f"--logdir={logs}", "--host", HOST, "--port", str(port)]
     address = f"http://{HOST}:{port}/"
     sentence = f"TensorBoard shows {logs} at {address} until you press Ctrl-C"
     serve([*command, "--window_title", job, "--load_fast", "false"], "TensorBoard", lambda: answers(address), sentence)

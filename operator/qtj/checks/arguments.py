@@ -1,6 +1,7 @@
 """Mistakes in the arguments of this project's trainer: its own parser checks them, before there is a pod.
 
-It runs as a process, because importing it sets variables that a user's programs would inherit.
+It runs as a process, because importing it sets variables that a user's programs would inherit. A file may come from a
+stranger: this process has none of its variables, and imports nothing from its folder.
 """
 
 import importlib.util
@@ -75,7 +76,7 @@ def _complaint(arguments: Sequence[str], environment: Mapping[str, str]) -> str 
         return None
     ours = {name: value for name, value in os.environ.items() if name not in set(Env)}
     answer = subprocess.run(  # noqa: S603  this Python
-        [sys.executable, "-m", "qtj_trainer", "--check", *arguments],
+        [sys.executable, "-P", "-m", "qtj_trainer", "--check", *arguments],
         env={**ours, **environment, Env.TERMINATION_LOG: os.devnull},
         capture_output=True,
         text=True,

@@ -19,14 +19,12 @@ def plan(
     filename: Filename = None,
     settings: Settings = None,
     output: Output = None,
-    *,
-    calibrate: Annotated[bool, typer.Option(help="Train for some seconds to estimate the time of an epoch.")] = True,
 ) -> None:
-    """Show what a job would create and need: objects, memory, time."""
+    """Show what a job would create and need: objects and memory."""
     with input_checked():
         from qtj.preview.plan import plan_file  # noqa: PLC0415
 
-        plan_file(one_file(file, filename), settings or [], calibrated=calibrate, form=output)
+        plan_file(one_file(file, filename), settings or [], output)
 
 
 def render(file: File = None, filename: Filename = None, settings: Settings = None, output: Output = None) -> None:
@@ -100,7 +98,7 @@ def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, d
 
 COMMANDS = (
     Command(validate, ("qtj validate examples/*.yaml", "qtj validate -f - < job.yaml")),
-    Command(plan, ("qtj plan examples/qcnn.yaml", "qtj plan examples/qcnn.yaml --no-calibrate")),
+    Command(plan, ("qtj plan examples/qcnn.yaml", "qtj plan examples/qcnn.yaml --set spec.circuit.qubits=23")),
     Command(render, ("qtj render examples/qcnn.yaml", "qtj render job.yaml | kubectl apply --dry-run=server -f -")),
     Command(convert, ("qtj convert tfjob.yaml --artifacts gs://bucket/job > job.yaml",)),
     Command(retry, ("qtj retry qcnn", "qtj retry qcnn -n research"), asks_cluster=True),

@@ -93,7 +93,7 @@ def _written(uri: str) -> Finding:
 
 
 def _python(script: str, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", script, *arguments]
+    command = [sys.executable, "-P", "-c", script, *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)  # noqa: S603  ours
     except subprocess.TimeoutExpired:

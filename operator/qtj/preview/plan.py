@@ -1,4 +1,4 @@
-"""`qtj plan`: what a job would create, and how much memory and time it would need."""
+"""`qtj plan`: what a job would create, and how much memory it would need. Nothing of the file is run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,9 +7,6 @@ from typing import Any
 from qtj.checks.job import check_file
 from qtj.files.documents import read_file
 from qtj.files.settings import Setting
-from qtj.local.addresses import NoFreePortError
-from qtj.local.calibration import LIMIT_SECONDS, TrainingSpeed, calibrate
-from qtj.local.program import CannotStartError, Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.terminal.output_format import OutputFormat, formatted, kubectl_name
 from qtj.terminal.streams import print_stdout
@@ -27,13 +24,12 @@ __all__ = ["plan_file"]
 _STRATEGY = "MultiWorkerMirrored"
 
 
-def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: OutputFormat | None = None) -> None:
+def plan_file(path: Path, settings: Sequence[str], form: OutputFormat | None = None) -> None:
     """Prints what each job of a file would create and need.
 
     Args:
         path: The file.
         settings: Fields to set.
-        calibrated: Whether to train for some seconds, to estimate the time of an epoch.
         form: The form; None for lines for people.
 
     Raises:
@@ -45,10 +41,7 @@ def plan_file(path: Path, settings: Sequence[str], *, calibrated: bool, form: Ou
         job = Job.parse(_as_stored(document.manifest))
         if form is None:
             print_stdout("\n".join(_lines(job, rehearsal)))
-        pace = _pace(rehearsal, file.configs) if calibrated else "not measured: --no-calibrate"
-        if form is None and calibrated:
-            print_stdout(f"  time       {_time(pace)}")
-        plans.append(_plan(job, rehearsal, pace))
+        plans.append(_plan(job, rehearsal))
     if form:
         print_stdout(formatted(plans, form, name=lambda plan: "\n".join(plan["creates"])))
 
@@ -57,9 +50,8 @@ def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {**manifest, "metadata": {**manifest["metadata"], "uid": "", "resourceVersion": ""}}
 
 
-def _plan(job: Job, rehearsal: Rehearsal, pace: TrainingSpeed | str) -> Mapping[str, Any]:
-    """Returns the plan, for programs; an unknown value is null, and time.unknown has the reason."""
-    measured = pace if isinstance(pace, TrainingSpeed) else None
+def _plan(job: Job, rehearsal: Rehearsal) -> Mapping[str, Any]:
+    """Returns the plan, for programs; an unknown value is null."""
     return {
         "name": job.name,
         "strategy": str(job.spec.strategy or _STRATEGY),
@@ -67,12 +59,6 @@ def _plan(job: Job, rehearsal: Rehearsal, pace: TrainingSpeed | str) -> Mapping[
         "creates": [kubectl_name(each) for each in rehearsal.created],
         "artifacts": job.spec.artifacts.uri,
         "memory": {"bytesPerReplica": _needed(job, rehearsal), "limit": _limit(rehearsal)},
-        "time": {
-            "stepSeconds": measured.step_seconds if measured else None,
-            "stepsPerEpoch": measured.steps if measured else None,
-            "epochs": measured.epochs if measured else None,
-            "unknown": None if measured else pace,
-        },
     }
 
 
@@ -132,34 +118,3 @@ def _too_large_here(job: Job, needed: int) -> str:
         return ""
     each = f"{holders} such replicas" if holders > 1 else "that"
     return f"; {each} will not fit on this machine with qtj run, because it has {in_words(present)}"
-
-
-def _pace(rehearsal: Rehearsal, configs: Configs) -> TrainingSpeed | str:
-    """Measures how fast the job would train; or returns why that is unknown."""
-    pod = rehearsal.pods[0]
-    if not is_trainer(main_container(pod["spec"]["containers"])):
-        return "only the trainer of this project can be measured"
-    try:
-        return calibrate(pod, configs)
-    except (CannotStartError, NoFreePortError) as problem:
-        return str(problem)
-    except TimeoutError:
-        return f"no step was done within {LIMIT_SECONDS:.0f} s on this machine"
-
-
-def _time(pace: TrainingSpeed | str) -> str:
-    if isinstance(pace, str):
-        return f"unknown: {pace}"
-    if pace.steps is None:
-        return f"{_duration(pace.step_seconds)} per step, by one process on this machine"
-    epoch = pace.step_seconds * pace.steps
-    return (
-        f"{_duration(epoch)} per epoch ({pace.steps} steps of {_duration(pace.step_seconds)}), "
-        f"{_duration(epoch * pace.epochs)} for {pace.epochs} epochs, by one process on this machine"
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"  # noqa: PLR2004  two minutes

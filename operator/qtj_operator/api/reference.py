@@ -12,7 +12,7 @@ _HEADER = f"""# API reference: QuantumTrainingJob ({NEWEST_API_VERSION})
 
 Generated from operator/qtj_operator/api/{{spec,status}}.py by `make crds`. Do not edit. The same text is in
 `kubectl explain qtj --recursive`. {API_VERSION} has the same fields:
-[versions of the API](../operations.md#versions-of-the-api).
+[versions of the API](../operations/upgrade.md#versions-of-the-api).
 """
 
 

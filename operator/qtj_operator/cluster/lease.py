@@ -20,7 +20,7 @@ _ANSWER_SECONDS = 4
 _REMINDER_SECONDS = 60.0
 _CURES = {
     401: "give the operator credentials that the API server takes",
-    403: "bind its service account to the Role qtj-operator-lease there (deploy/kustomize/rbac.yaml)",
+    403: "bind its service account to the Role qtj-operator-lease there (deploy/helm/files/operator/rbac.yaml)",
     404: "create the namespace, or name another with --lease-namespace",
 }
 """What helps where asking again does not."""

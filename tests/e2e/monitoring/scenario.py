@@ -20,7 +20,7 @@ from tests.e2e.world import JOB_LABEL, World
 __all__ = ["monitored"]
 
 _CASES = Path(__file__).with_name("alerts_test.yaml")
-_MONITORS = ROOT / "deploy/monitoring"
+_MONITORS = ROOT / "deploy/helm/files/monitoring"
 _EPOCHS = 100_000
 """More than it gets to: what has ended is scraped no more."""
 _PREFIX = "__meta_kubernetes_pod_label_"

@@ -96,7 +96,7 @@ def test_two_caches_share_the_lock_of_the_one_cluster(tmp_path: Path, monkeypatc
         return [path() for path in command.locks]
 
     assert locks("a", "up")[0] == locks("b", "up")[0]
-    assert locks("a", "tools") == [tmp_path / "a" / "lock"], "which an ordinary user may run"
+    assert locks("a", "tools") == [], "which an ordinary user may run"
 
 
 def test_a_lock_is_held_by_one_at_a_time_also_when_its_file_is_removed(tmp_path: Path) -> None:
@@ -370,6 +370,15 @@ def test_a_stage_builds_the_programs_that_it_runs_and_no_others(built: list[str]
     assert {"kubelet", "coredns", "coscheduling", "pause"} <= set(labels)
     assert len(labels) == len(set(labels)), "nothing is built twice"
     assert Path(tools.program(tools.KUBERNETES, "etcd")).is_file(), "which Go calls server"
+
+
+def test_who_finds_all_programs_waits_for_no_other_build(built: list[str], tmp_path: Path) -> None:
+    tools.build_for("trainer")
+
+    with lock.held(tmp_path / "lock"):
+        assert cli.main(["tools", "--for", "trainer"]) == 0
+
+    assert len(built) == 1
 
 
 def test_a_program_that_failed_to_be_built_is_not_taken_for_one(

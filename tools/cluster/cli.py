@@ -78,17 +78,21 @@ def export_images(options: argparse.Namespace) -> None:
 
 
 def build_tools(options: argparse.Namespace) -> None:
-    """Builds groups, or what a stage of the tests needs; without Go, says which tests will not run."""
+    """Builds groups, or what a stage of the tests needs; without Go, says which tests will not run.
+
+    Whoever finds everything there does not wait for another command that builds for others.
+    """
+    needs = tools.NEEDS.get(options.stage)
+    wanted = needs.programs if needs else tools.named(options.groups)
+    if not any(tools.lacking(group, programs) for group, programs in wanted.items()):
+        return
     try:
         checks.require(checks.FOR_TOOLS)
     except MissingError as error:
-        raise MissingError(
-            f"not run: {tools.NEEDS[options.stage].tests}, because {error}" if options.stage else str(error)
-        ) from error
-    if options.stage:
-        tools.build_for(options.stage)
-    else:
-        tools.build_all(options.groups)
+        raise MissingError(f"not run: {needs.tests}, because {error}" if needs else str(error)) from error
+    with lock.held(cache_lock()):
+        for group, programs in wanted.items():
+            tools.build(group, programs)
 
 
 def check(_: argparse.Namespace) -> None:
@@ -127,7 +131,7 @@ def parser() -> argparse.ArgumentParser:
     add("env", "print what a shell needs to use the cluster, for eval", Command(env, needs=(), locks=()))
     add("hint", "print how to use the cluster", Command(lambda _: print(HINT), needs=(), locks=()))
     add("check", "say what keeps a cluster from running here", Command(check, checks.CHECKS, locks=()))
-    compiling = add("tools", "build the Go programs", Command(build_tools, needs=(), locks=(cache_lock,)))
+    compiling = add("tools", "build the Go programs", Command(build_tools, needs=(), locks=()))
     compiling.add_argument(
         "groups",
         nargs="*",

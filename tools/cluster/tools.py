@@ -129,10 +129,9 @@ def krew() -> str:
     return program(KREW, "krew")
 
 
-def build_all(names: Sequence[str] = ()) -> None:
-    """Builds the named groups, or all but those in `LONG`."""
-    for name in names or [name for name in GROUPS if name not in LONG]:
-        build(GROUPS[name])
+def named(names: Sequence[str] = ()) -> Mapping[Group, Sequence[str]]:
+    """All programs of the named groups, or of all but those in `LONG`."""
+    return dict.fromkeys((GROUPS[name] for name in names or [name for name in GROUPS if name not in LONG]), ())
 
 
 def build_for(name: str) -> None:
@@ -141,17 +140,22 @@ def build_for(name: str) -> None:
         build(group, programs)
 
 
+def lacking(group: Group, names: Sequence[str] = ()) -> list[str]:
+    """The packages of those programs of a group that the cache lacks: of all, or of those that are named."""
+    wanted = [package for package in packages(group) if not names or label(package) in names]
+    return [package for package in wanted if not Path(program(group, label(package))).exists()]
+
+
 def build(group: Group, names: Sequence[str] = ()) -> None:
     """Builds a group's programs, or those that are named, unless the cache has them."""
-    wanted = [package for package in packages(group) if not names or label(package) in names]
-    lacking = [package for package in wanted if not Path(program(group, label(package))).exists()]
-    if not lacking:
+    missing = lacking(group, names)
+    if not missing:
         return
     with stage(f"fetching the sources of the {group.name} programs"):
-        run("go", "list", "-deps", *lacking, cwd=group.folder)
+        run("go", "list", "-deps", *missing, cwd=group.folder)
     for path in group.files:
         keep(group, path)
-    for package in lacking:
+    for package in missing:
         with stage(f"building {label(package)} with Go"):
             compile_program(group, package)
 

@@ -19,7 +19,12 @@ E2E ?=
 # A person at a terminal sees how far an installation has come.
 QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
+WORKERS ?= auto
+PYTEST := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal --durations 20
+# Everything pure, and the controller: its tests with an API server have the mark `api_server`.
+CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/tools
+# Builds the Go programs of a stage. A machine without Go (exit code 2) says which tests do not run; in CI that is a failure.
+PROGRAMS = $(CLUSTER) tools --for $(1) || { [ $$? = 2 ] && [ -z "$${CI:-}" ]; } || exit 1
 
 # Installs the Debian package $(2) unless one of the programs $(1) is here. Tests that need it name what is missing.
 debian = command -v $(1) > /dev/null || ! command -v apt-get > /dev/null \
@@ -75,18 +80,45 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster, with two nodes
 
 ##@ Tests
 
+.PHONY: check
+check: lint types test-core ## In two minutes: style, layers, types, everything pure, and the controller without an API server
+
 .PHONY: test
-test: lint types unit test-faults test-trainer test-cluster ## Everything: lint, types, unit, fault and trainer tests, then the cluster and e2e
+test: $(STAMP) ## Everything: check, faults, the trainer, the command, the cluster and e2e; tools and images are built meanwhile
+	@$(PYTHON) -m tools.suite test
 
 .PHONY: test-long
-test-long: $(STAMP) ## What takes long: the trainer over several seeds, Argo CD, thousands of random lives, 5,000 jobs in waves, the end-to-end tests three times
+test-long: $(STAMP) ## What is rare or takes long, in two parts of at most 150 minutes (SHARD=1/2 for one of them)
+	@$(PYTHON) -m tools.suite long --shard "$(SHARD)"
+
+SHARD ?=
+
+# What the later stages of `make test` need. What fails here fails again, with its words, in the stage that needs it.
+.PHONY: prefetch
+prefetch: $(STAMP)
+	-$(MAKE) packages
+	-$(CLUSTER) tools --for trainer
+	-$(CLUSTER) tools --for unit
+	-$(CLUSTER) tools --for cluster
+	-$(CLUSTER) images
+
+.PHONY: long-tests long-lives long-soak long-e2e long-gitops
+long-tests: $(STAMP) packages
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
-	@$(CLUSTER) tools argocd || [ -z "$${CI:-}" ]
-	$(BIN)/pytest -m slow --timeout 1800
+	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done
+	$(BIN)/pytest -m slow --timeout 1800 --durations 20
+
+long-lives: $(STAMP)
 	$(BIN)/python -m tests.faults --lives 5000
+
+long-soak: $(STAMP)
 	PYTHONPATH=. $(BIN)/python -m bench.scale.soak
-	$(MAKE) test-cluster E2E="--repeat 3"
+
+long-e2e:
+	$(MAKE) test-cluster E2E="--rare --repeat 3"
+
+long-gitops:
 	$(MAKE) test-cluster E2E=gitops
 
 .PHONY: lint
@@ -102,7 +134,7 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/python -m tools.gitops.references --check
 
 .PHONY: check-workflows
-check-workflows: ## The workflows of .github, with actionlint (needs Go); `make unit` does it too
+check-workflows: ## The workflows of .github, with actionlint (needs Go); `make test-command` does it too
 	@$(CLUSTER) tools workflows
 	@$(PYTHON) -m tools.release.workflows
 
@@ -110,13 +142,20 @@ check-workflows: ## The workflows of .github, with actionlint (needs Go); `make 
 types: $(STAMP) ## Static types
 	$(BIN)/mypy
 
-.PHONY: unit
-unit: $(STAMP) ## Tests of the operator and of the tooling
-	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+.PHONY: test-core
+test-core: $(STAMP)
+	$(PYTEST) -m "not slow and not api_server" $(CORE)
+
+.PHONY: test-command
+test-command: $(STAMP) packages ## Tests of what runs programs: the command, installs, docs, releases, and the controller with an API server
+	@$(call PROGRAMS,unit)
+	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
+	$(PYTEST) -m "not slow and not core" --ignore=tests/trainer
+
+.PHONY: packages
+packages:
 	@for name in shellcheck zsh fish mandoc; do $(call debian,$$name,$$name); done
 	@$(call debian,chromium google-chrome chromium-browser,chromium)
-	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
-	$(PYTEST) -m "not slow" --ignore=tests/trainer
 
 .PHONY: test-faults
 test-faults: $(STAMP) ## The whole controller with a fault at every write, event and pass, and random lives
@@ -128,14 +167,14 @@ mutation: $(STAMP) ## Break the decisions in every small way, and count what the
 
 .PHONY: coverage
 coverage: $(STAMP) ## What the unit and trainer tests run of the code, by package; fails below the floor (an hour)
-	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	@for stage in unit trainer; do $(call PROGRAMS,$$stage); done
 	rm -rf $(VENV)/coverage && mkdir $(VENV)/coverage
 	$(BIN)/coverage run -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"
 	$(BIN)/python -m tools.coverage
 
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer
-	@$(CLUSTER) tools || [ -z "$${CI:-}" ]
+	@$(call PROGRAMS,trainer)
 	$(PYTEST) -m "not slow" tests/trainer
 
 .PHONY: test-cluster

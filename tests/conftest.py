@@ -1,8 +1,14 @@
 """Settings of all tests."""
 
 import signal
+from collections import defaultdict
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+CORE = {"api", "cluster", "controller", "core", "manifests", "tools"}
+"""Folders of `make check`, as in the Makefile."""
 
 # A machine that is busy is no bug: only what is wrong may fail.
 settings.register_profile("qtj", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -14,3 +20,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # And nohup lets it ignore hang-ups.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what needs a kube-apiserver, and what needs no more than Python."""
+    for item in items:
+        if "programs" in getattr(item, "fixturenames", ()):
+            item.add_marker("api_server")
+        if item.path.relative_to(Path(__file__).parent).parts[0] in CORE and not item.get_closest_marker("api_server"):
+            item.add_marker("core")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Names what was not run, in a sentence for each reason."""
+    folders: defaultdict[str, list[str]] = defaultdict(list)
+    for report in terminalreporter.getreports("skipped"):
+        if isinstance(report.longrepr, tuple):
+            reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+            folders[reason].append(report.nodeid.partition("::")[0].rpartition("/")[0])
+    for reason, found in folders.items():
+        tests = f"{len(found)} test{'s' if len(found) > 1 else ''} of {', '.join(sorted(set(found)))}"
+        terminalreporter.write_line(f"not run: {tests}, because {reason}")

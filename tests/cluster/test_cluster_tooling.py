@@ -31,7 +31,7 @@ from tools.cluster import (
 )
 from tools.cluster.node import Node
 from tools.cluster.paths import REPO, STATE
-from tools.cluster.shell import ClusterError
+from tools.cluster.shell import ClusterError, MissingError
 
 SAVED = """\
 *nat
@@ -96,7 +96,7 @@ def test_two_caches_share_the_lock_of_the_one_cluster(tmp_path: Path, monkeypatc
         return [path() for path in command.locks]
 
     assert locks("a", "up")[0] == locks("b", "up")[0]
-    assert locks("a", "tools") == [tmp_path / "a" / "lock"], "which an ordinary user may run"
+    assert locks("a", "tools") == [], "which an ordinary user may run"
 
 
 def test_a_lock_is_held_by_one_at_a_time_also_when_its_file_is_removed(tmp_path: Path) -> None:
@@ -165,6 +165,14 @@ def test_an_ordinary_user_is_told_to_become_root(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
     assert "needs root" in (checks.as_root() or "")
+
+
+def test_a_container_without_network_namespaces_is_told_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(checks, "succeeds", lambda *_: False)
+
+    with pytest.raises(MissingError, match="no network namespaces here, which pods need: use a virtual machine"):
+        checks.require([checks.networks_can_be_apart])
 
 
 def test_a_machine_without_go_is_told_which_go_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,3 +336,83 @@ def test_a_kubeconfig_carries_its_certificates() -> None:
 
     assert config["clusters"][0]["cluster"]["certificate-authority-data"] == "Y2E="
     assert "/" not in json.dumps(config["users"])
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The packages that were built, with a Go that writes empty programs."""
+    found: list[str] = []
+
+    def go(*argv: str, env: dict[str, str] | None = None, **_: object) -> str:
+        if argv[1] == "install" and env:
+            found.append(argv[-1])
+            names = [part for part in argv[-1].split("/") if part != "v3"]
+            Path(env["GOBIN"]).mkdir(parents=True)
+            (Path(env["GOBIN"]) / names[-1]).touch()
+        return str(Path(__file__).parent)
+
+    monkeypatch.setenv("QTJ_CACHE", str(tmp_path))
+    monkeypatch.setattr(tools, "run", go)
+    monkeypatch.setattr(tools, "keep", lambda *_: None)
+    return found
+
+
+def test_a_stage_builds_the_programs_that_it_runs_and_no_others(built: list[str]) -> None:
+    tools.build_for("trainer")
+    assert [tools.label(package) for package in built] == ["fake-gcs-server"]
+
+    tools.build_for("unit")
+    assert {tools.label(package) for package in built} >= {"etcd", "kube-apiserver", "kubectl", "helm"}
+    assert {tools.label(package) for package in built} & {"kubelet", "coredns", "coscheduling"} == set()
+
+    tools.build_for("cluster")
+    labels = [tools.label(package) for package in built]
+    assert {"kubelet", "coredns", "coscheduling", "pause"} <= set(labels)
+    assert len(labels) == len(set(labels)), "nothing is built twice"
+    assert Path(tools.program(tools.KUBERNETES, "etcd")).is_file(), "which Go calls server"
+
+
+def test_who_finds_all_programs_waits_for_no_other_build(built: list[str], tmp_path: Path) -> None:
+    tools.build_for("trainer")
+
+    with lock.held(tmp_path / "lock"):
+        assert cli.main(["tools", "--for", "trainer"]) == 0
+
+    assert len(built) == 1
+
+
+def test_a_program_that_failed_to_be_built_is_not_taken_for_one(
+    built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*argv: str, **_: object) -> str:
+        if argv[1] == "install":
+            raise ClusterError("no room on the disk")
+        return ""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tools, "run", broken)
+        with pytest.raises(ClusterError, match="no room"):
+            tools.build_for("trainer")
+
+    tools.build_for("trainer")
+    assert len(built) == 1
+
+
+@pytest.mark.parametrize("name", tools.NEEDS)
+def test_every_program_that_a_stage_needs_is_pinned(name: str) -> None:
+    for group, programs in tools.NEEDS[name].programs.items():
+        assert set(programs) <= {tools.label(package) for package in tools.packages(group)}
+
+
+def test_without_go_a_stage_says_what_is_not_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QTJ_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+
+    code = cli.main(["tools", "--for", "trainer"])
+
+    assert code == 2, "which make takes for an answer, but in CI"
+    assert capsys.readouterr().err.startswith(
+        "not run: the trainer's tests with an object store, because go is not on the PATH: install Go "
+    )

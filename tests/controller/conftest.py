@@ -54,7 +54,7 @@ def place(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Pla
     place.clean_up()
 
 
-@pytest.fixture(params=["memory", "kube-apiserver"])
+@pytest.fixture(params=["memory", pytest.param("kube-apiserver", marks=pytest.mark.api_server)])
 async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
     """A client of a cluster in memory, then one of a real API server."""
     if request.param == "memory":

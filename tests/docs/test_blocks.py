@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import PAGES, Code, blocks
+from tests.docs.programs import is_built
 from tests.docs.shell import commands
 from tests.docs.yaml_blocks import mistakes
+from tests.missing import skip_or_fail
 
 BLOCKS = [code for page in PAGES for code in blocks(page)]
 PYTHON = [code for code in BLOCKS if code.language == "python"]
@@ -53,7 +55,6 @@ def test_yaml_is_accepted_by_what_reads_it(code: Code, tmp_path: Path) -> None:
         ("runPolicy: {backoffLimit: many}", "runPolicy.backoffLimit"),
         ("args: [train, qcnn, --epoch=5]", "--epoch"),
         ("initContainers: [{name: proxy, imagee: x}]", "imagee"),
-        ("resources: [deploy/none]", "deploy/none"),
         ("{apiVersion: v1, kind: Secret, dta: {}}", "dta"),
         ("{apiVersion: v1, kind: Secrte}", "Secrte is no kind"),
         ("no_such_field: 1", "no object is known"),
@@ -62,6 +63,13 @@ def test_yaml_is_accepted_by_what_reads_it(code: Code, tmp_path: Path) -> None:
 )
 def test_a_mistake_in_yaml_is_found(text: str, mistake: str, tmp_path: Path) -> None:
     assert mistake in "\n".join(mistakes(text, tmp_path))
+
+
+def test_a_mistake_in_a_kustomization_is_found(tmp_path: Path) -> None:
+    if not is_built("kubectl"):
+        skip_or_fail("kubectl is not built: `make test-command` builds it, where there is Go")
+
+    assert "deploy/none" in "\n".join(mistakes("resources: [deploy/none]", tmp_path))
 
 
 @pytest.mark.parametrize("code", [code for code in BLOCKS if code.language == "json"], ids=lambda code: code.place)

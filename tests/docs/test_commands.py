@@ -76,7 +76,7 @@ def test_a_wrong_command_is_found(line: str, mistake: str) -> None:
 )
 def test_a_wrong_command_for_a_cluster_is_found(line: str, mistake: str) -> None:
     if not is_built(line.split()[1]):
-        skip_or_fail("kubectl and helm are not built: `make unit` builds them, where there is Go")
+        skip_or_fail("kubectl and helm are not built: `make test-command` builds them, where there is Go")
 
     assert mistake in "\n".join(lines_of(line))
 

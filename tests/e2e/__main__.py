@@ -37,6 +37,8 @@ from tests.e2e.world import World
 NAMESPACE = "qtj-e2e"
 _TOGETHER = 3
 """Jobs that train side by side: more only make each of them slower."""
+_WAIT = 2
+"""Scenarios that wait beside them."""
 
 Scenario = Callable[[Checks, World], None]
 
@@ -48,37 +50,40 @@ ALONE: Mapping[str, Scenario] = {
 }
 """What is measured, or compared, has cluster and machine for itself."""
 TOGETHER: Mapping[str, Scenario] = {
-    "bad-input": bad_input.run,
-    "render": rendered.run,
     "inference": chaos.deleted_inference,
     "suspend": chaos.suspended,
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
+    "tutorial": tutorial.run,
+    "tensorboard": tensorboard.run,
+    "profile": profiled,
+    "browser": browser.run,
+}
+WAITING: Mapping[str, Scenario] = {
+    "bad-input": bad_input.run,
+    "render": rendered.run,
     "policy": admission.policy,
     "mutating-webhook": admission.mutating_webhook,
     "failing-webhook": admission.failing_webhook,
     "gangs": gangs.gangs,
     "shared-service": shared_service,
-    "tutorial": tutorial.run,
-    "tensorboard": tensorboard.run,
-    "profile": profiled,
-    "browser": browser.run,
     "terminal": followed,
 }
+"""Scenarios without TensorFlow: they mostly wait, beside those that train together, once the operator is left alone."""
 CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,
     "drain": nodes.drained_node,
-    "drain-inference": nodes.drained_inference,
     "lost-node": nodes.lost_node,
-    "lost-inference": nodes.lost_inference,
     "upgrade": upgrade,
 }
 """Scenarios that affect every job run one after the other."""
+RARE: Mapping[str, Scenario] = {"drain-inference": nodes.drained_inference, "lost-inference": nodes.lost_inference}
+"""Of the same kind, with `--rare`: inference takes seconds, and a node seldom goes away in them."""
 LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops}
 """Scenarios that run only if they are named: their programs take long to build."""
 OPERATOR = "operator"
-DEFAULT = (*ALONE, OPERATOR, *TOGETHER, *CLUSTER)
-NAMES = (*DEFAULT, *LONG)
+DEFAULT = (*ALONE, OPERATOR, *TOGETHER, *WAITING, *CLUSTER)
+NAMES = (*DEFAULT, *RARE, *LONG)
 
 
 def main(words: Sequence[str]) -> int:
@@ -93,9 +98,10 @@ def main(words: Sequence[str]) -> int:
         remove_namespace(NAMESPACE)
         install_operator()
         install_storage(NAMESPACE)
+    names = options.names or (*DEFAULT, *(RARE if options.rare else ()))
     with World(NAMESPACE) as world:
         for number in range(options.repeat):
-            _round(checks, world, options.names or DEFAULT, random.Random(options.seed + number) if number else None)
+            _round(checks, world, names, random.Random(options.seed + number) if number else None)
     if not options.names:
         with checks.scenario("rights"):
             rights(checks, since)
@@ -118,11 +124,18 @@ def _round(checks: Checks, world: World, names: Sequence[str], chance: random.Ra
     for name, scenario in ALONE.items():
         if name in names:
             run(name, scenario)
-    with ThreadPoolExecutor(_TOGETHER) as pool:
-        for name, scenario in {OPERATOR: operator, **TOGETHER}.items():
+    with ThreadPoolExecutor(_TOGETHER) as training, ThreadPoolExecutor(_WAIT) as waiting:
+        started = {
+            name: training.submit(run, name, scenario)
+            for name, scenario in {OPERATOR: operator, **TOGETHER}.items()
+            if name in names
+        }
+        if OPERATOR in started:  # some of those that wait expect repairs within seconds
+            started[OPERATOR].result()
+        for name, scenario in WAITING.items():
             if name in names:
-                pool.submit(run, name, scenario)
-    for name, scenario in {**CLUSTER, **LONG}.items():
+                waiting.submit(run, name, scenario)
+    for name, scenario in {**CLUSTER, **RARE, **LONG}.items():
         if name in names:
             run(name, scenario)
 
@@ -130,8 +143,9 @@ def _round(checks: Checks, world: World, names: Sequence[str], chance: random.Ra
 def _options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e", description="End-to-end tests on the test cluster.")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all but {', '.join(LONG)}"
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all but {', '.join((*RARE, *LONG))}"
     )
+    parser.add_argument("--rare", action="store_true", help=f"{' and '.join(RARE)} too")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="rounds")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the moments drawn after the first round")
     options = parser.parse_args(words)

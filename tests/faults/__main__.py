@@ -10,7 +10,8 @@ from tests.faults.cases import divergences
 from tests.faults.lives import AnyLife, failures
 from tests.faults.scenarios import SCENARIOS
 
-LIVES = 400
+LIVES = 200
+"""Of each kind, the same ones each time; `make test-long` plays thousands of others."""
 LIFE_KINDS = {"random lives": AnyLife, "random lives with TensorBoard": BoardLife}
 ALL_SCENARIOS = (*SCENARIOS, *BOARD_SCENARIOS)
 

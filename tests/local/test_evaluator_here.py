@@ -7,6 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.local.laptop import Laptop, eventually
 from tests.local.test_trainer_here import example
 
@@ -44,6 +46,7 @@ def scaled(laptop: Laptop) -> list[tuple[str, int, int, float]]:
     return [(each["run"], each["workers"], each["devices"], each["speedUp"]) for each in reported["items"]]
 
 
+@pytest.mark.slow
 def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(laptop: Laptop) -> None:
     laptop.write(evaluated("--epochs=300"))
     running = laptop.start("run", "job.yaml", "-o", "json")

@@ -8,7 +8,8 @@ import pytest
 
 from tests.local.laptop import QTJ, Laptop
 
-KINDS = ("qcnn", "circuit", "keras", "loop")
+EXAMPLES = ("qcnn", "circuit")
+"""Kinds whose programs other tests run too: tests/local/test_trainer_here.py and tests/trainer/test_program.py."""
 FILES = {
     "qcnn": ["my-qcnn.yaml"],
     "circuit": ["my-circuit.yaml", "my_circuit.py"],
@@ -17,16 +18,23 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_new_job_is_valid_and_runs_to_its_end(laptop: Laptop, kind: str) -> None:
+@pytest.mark.parametrize("kind", FILES)
+def test_a_new_job_is_valid(laptop: Laptop, kind: str) -> None:
     made = laptop.qtj("init", kind, "--epochs", "2")
     files = sorted(path.name for path in laptop.folder.iterdir())
     checked = laptop.qtj("validate", f"my-{kind}.yaml")
-    ended = laptop.qtj("run", f"my-{kind}.yaml", "-o", "json")
 
     assert made.output == f"wrote {' and '.join(FILES[kind])}; next: qtj run my-{kind}.yaml\n", made.errors
     assert files == FILES[kind]
     assert checked.output == f"my-{kind}.yaml: my-{kind} is valid\n"
+
+
+@pytest.mark.parametrize("kind", ["keras", "loop", *(pytest.param(kind, marks=pytest.mark.slow) for kind in EXAMPLES)])
+def test_a_new_job_runs_to_its_end(laptop: Laptop, kind: str) -> None:
+    laptop.qtj("init", kind, "--epochs", "2")
+
+    ended = laptop.qtj("run", f"my-{kind}.yaml", "-o", "json")
+
     assert ended.code == 0, ended.errors
     assert (ended.status["phase"], ended.status["progress"]["epoch"]) == ("Complete", 2)
     assert ended.status["inference"]["metrics"]

@@ -44,6 +44,7 @@ JAX = Case("jax-loop", kill_after=450, steps=2000, metric="error", at_least=-0.0
 PENNYLANE = Case("pennylane-classifier", kill_after=32, steps=160, metric="accuracy", at_least=0.85, at_most=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [JAX, PENNYLANE], ids=lambda case: case.example)
 def test_a_killed_example_comes_to_the_same_digits(laptop: Laptop, case: Case) -> None:
     laptop.write(job_of(case.example))

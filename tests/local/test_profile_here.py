@@ -100,6 +100,7 @@ def test_steps_are_a_whole_number_within_limits(laptop: Laptop) -> None:
         assert len(ended.errors.splitlines()) == 1, ended.errors
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 def test_a_worker_that_is_killed_while_it_is_profiled_ends_the_profile_and_not_the_job(laptop: Laptop) -> None:
     laptop.write(example("--epochs=100000", workers=2, inference=False))

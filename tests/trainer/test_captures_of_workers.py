@@ -20,6 +20,8 @@ SMALL = ("train", "qcnn", "--qubits", "4", "--rounds", "8", "--epochs", "5", "--
 UID = {"QTJ_JOB": "qcnn", "QTJ_JOB_UID": "uid-1"}
 HOSTS = ("worker-0", "worker-1")
 
+pytestmark = pytest.mark.slow  # `make e2e` profiles two workers too
+
 
 @dataclass(frozen=True)
 class Captured:

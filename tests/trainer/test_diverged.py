@@ -74,6 +74,7 @@ def test_a_circuit_diverges_no_otherwise(trainer: Trainer, tmp_path: Path) -> No
     assert (ended.code, step_in(ended) > 1) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_coordinator_sees_it_too(trainer: Trainer, tmp_path: Path) -> None:
     configs = tf_configs(chief=1, ps=1, worker=1)
     options = ("--optimizer", "sgd", "--learning-rate", "10", "--artifacts", str(tmp_path))

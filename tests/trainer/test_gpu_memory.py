@@ -40,7 +40,10 @@ runpy.run_module("qtj_trainer", run_name="__main__")
 
 
 @pytest.mark.parametrize("start", [" import Program", ".replicate import Replicator", " import tfq"])
-@pytest.mark.parametrize(("chosen", "growth"), [({}, "true"), ({"TF_FORCE_GPU_ALLOW_GROWTH": "false"}, "false")])
+@pytest.mark.parametrize(
+    ("chosen", "growth"),
+    [({}, "true"), pytest.param({"TF_FORCE_GPU_ALLOW_GROWTH": "false"}, "false", marks=pytest.mark.slow)],
+)
 def test_no_process_takes_the_whole_memory_of_a_gpu_unless_it_is_told_to(
     trainer: Trainer, tmp_path: Path, start: str, chosen: dict[str, str], growth: str
 ) -> None:

@@ -80,6 +80,7 @@ def kill(processes: Sequence[Process]) -> None:
         process.kill()
 
 
+@pytest.mark.slow
 @compiled
 def test_profiles_of_both_workers_change_nothing_of_their_training(trainer: Trainer, tmp_path: Path) -> None:
     quiet = trainer.start_cluster(2, "train", "qcnn", *LONG, "--artifacts", str(tmp_path / "quiet"))
@@ -108,6 +109,7 @@ def test_profiles_of_both_workers_change_nothing_of_their_program(trainer: Train
     assert ended_well(watched).weights.sha256 == expected.weights.sha256
 
 
+@pytest.mark.slow
 @compiled
 def test_no_profile_kills_a_worker_whose_steps_are_all_communication(trainer: Trainer, tmp_path: Path) -> None:
     """Without the correction, one or two profiles are enough."""

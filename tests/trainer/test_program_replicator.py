@@ -84,6 +84,7 @@ def test_killed_workers_of_a_replicator_come_to_the_same_digits(
     assert leader.message.progress.step == 40
 
 
+@pytest.mark.slow
 def test_workers_of_a_replicator_that_find_different_checkpoints_are_refused(
     trainer: Trainer, program: Path, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from . import control_plane, tools
 from .paths import cache_root
-from .shell import MissingError, run, say, stage
+from .shell import MissingError, run, say, stage, succeeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -91,6 +91,12 @@ def overlay_is_known() -> str | None:
     return "the kernel has no overlay file system: load it (modprobe overlay) or use another kernel"
 
 
+def networks_can_be_apart() -> str | None:
+    if os.geteuid() or succeeds("unshare", "--net", "true"):
+        return None
+    return "root can make no network namespaces here, which pods need: use a virtual machine or a privileged container"
+
+
 def disk_has_room() -> str | None:
     root = cache_root()
     disk = next(folder for folder in (root, *root.parents) if os.access(folder, os.R_OK))
@@ -107,6 +113,7 @@ CHECKS: tuple[Check, ...] = (
     go_is_new_enough,
     packages_can_come,
     overlay_is_known,
+    networks_can_be_apart,
     disk_has_room,
 )
 

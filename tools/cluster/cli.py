@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from . import checks, control_plane, images, lifecycle, lock, tools
 from .paths import KUBECONFIG, LOCK, STATE, cache_lock
-from .shell import ClusterError, say
+from .shell import ClusterError, MissingError, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -61,20 +61,38 @@ def main(argv: Sequence[str]) -> int:
 
 def up(options: argparse.Namespace) -> None:
     checks.install(checks.missing_packages())
-    tools.build_all()
+    tools.build_for("cluster")
     lifecycle.up(options.nodes)
     print(f"export KUBECONFIG={KUBECONFIG}")
 
 
 def provide_images(options: argparse.Namespace) -> None:
     checks.install(checks.missing_packages())
-    tools.build_all()
+    tools.build_for("cluster")
     images.provide(options.names or list(images.CATALOGUE), lifecycle.existing_nodes())
 
 
 def export_images(options: argparse.Namespace) -> None:
     checks.install(checks.missing_packages())
     images.export(options.names or OWN_IMAGES, options.folder.absolute(), options.time)
+
+
+def build_tools(options: argparse.Namespace) -> None:
+    """Builds groups, or what a stage of the tests needs; without Go, says which tests will not run.
+
+    Whoever finds everything there does not wait for another command that builds for others.
+    """
+    needs = tools.NEEDS.get(options.stage)
+    wanted = needs.programs if needs else tools.named(options.groups)
+    if not any(tools.lacking(group, programs) for group, programs in wanted.items()):
+        return
+    try:
+        checks.require(checks.FOR_TOOLS)
+    except MissingError as error:
+        raise MissingError(f"not run: {needs.tests}, because {error}" if needs else str(error)) from error
+    with lock.held(cache_lock()):
+        for group, programs in wanted.items():
+            tools.build(group, programs)
 
 
 def check(_: argparse.Namespace) -> None:
@@ -113,12 +131,15 @@ def parser() -> argparse.ArgumentParser:
     add("env", "print what a shell needs to use the cluster, for eval", Command(env, needs=(), locks=()))
     add("hint", "print how to use the cluster", Command(lambda _: print(HINT), needs=(), locks=()))
     add("check", "say what keeps a cluster from running here", Command(check, checks.CHECKS, locks=()))
-    compiling = add(
-        "tools", "build the Go programs", Command(lambda o: tools.build_all(o.groups), checks.FOR_TOOLS, (cache_lock,))
-    )
+    compiling = add("tools", "build the Go programs", Command(build_tools, needs=(), locks=()))
     compiling.add_argument(
-        "groups", nargs="*", type=_group, metavar="GROUP", help=f"of {GROUPS}; default: all but argocd"
+        "groups",
+        nargs="*",
+        type=_group,
+        metavar="GROUP",
+        help=f"of {GROUPS}; default: all but {', '.join(sorted(tools.LONG))}",
     )
+    compiling.add_argument("--for", dest="stage", choices=tools.NEEDS, help="what one stage of the tests needs")
     losing = add("stop-node", "lose a node as in a power cut", Command(lambda o: lifecycle.stop_node(o.node)))
     losing.add_argument("node", type=_node, metavar="NODE", help="as in node-2; `up` brings it back")
     restarting = add(

@@ -7,6 +7,7 @@ import json
 import subprocess
 import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -107,8 +108,8 @@ def provide(names: Sequence[str], nodes: Sequence[Node]) -> None:
     chosen = [CATALOGUE[name]() for name in names]
     for image in chosen:
         ensure_built(image)
-    for node in nodes:
-        ensure_imported(chosen, node)
+    with ThreadPoolExecutor() as pool:  # an import uses one processor
+        list(pool.map(partial(ensure_imported, chosen), nodes))
     if not nodes:
         say("no cluster runs: the images are built and will be imported by `images` after `up`")
 

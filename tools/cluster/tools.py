@@ -1,7 +1,8 @@
 """The Kubernetes programs, built from the Go modules pinned in tools/*/go.mod.
 
-Building is the slow part of a first start (about ten minutes on two cores), so the result is kept in the cache under
-the hash of the pins: a second start, or another checkout with the same pins, builds nothing.
+Building is the slow part of a first start (about ten minutes on two cores). So each stage of the tests builds only the
+programs that it runs, and the result is kept in the cache under the hash of the pins: a second start, or another
+checkout with the same pins, builds nothing.
 """
 
 from __future__ import annotations
@@ -76,6 +77,33 @@ LONG = frozenset({ARGOCD.name, KWOK.name, PEER.name})
 """Groups that are built only if they are named: they take as long as all others together."""
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What a stage of the tests runs.
+
+    Attributes:
+        tests: those that need the programs, for the sentence of a machine that cannot build them.
+        programs: their names by group; all of the group where none is named.
+    """
+
+    tests: str
+    programs: Mapping[Group, Sequence[str]]
+
+
+NEEDS: Mapping[str, Needs] = {
+    "unit": Needs(
+        "the tests that need a kube-apiserver, kubectl, Helm, krew, kstatus, Lua or actionlint",
+        {
+            KUBERNETES: ("etcd", "kube-apiserver", "kubectl"),
+            **dict.fromkeys((WORKFLOWS, HELM, KSTATUS, LUA, KREW), ()),
+        },
+    ),
+    "long": Needs("the tests with Argo CD", {KUBERNETES: ("kube-controller-manager",), ARGOCD: ()}),
+    "trainer": Needs("the trainer's tests with an object store", {ADDONS: ("fake-gcs-server",)}),
+    "cluster": Needs("the cluster and end-to-end tests", dict.fromkeys((KUBERNETES, ADDONS, COSCHEDULING, PAUSE), ())),
+}
+
+
 def go_mods() -> list[Path]:
     return [group.folder / "go.mod" for group in GROUPS.values()]
 
@@ -101,52 +129,71 @@ def krew() -> str:
     return program(KREW, "krew")
 
 
-def build_all(names: Sequence[str] = ()) -> None:
-    """Builds the named groups, or all but those in `LONG`."""
-    for name in names or [name for name in GROUPS if name not in LONG]:
-        build(GROUPS[name])
+def named(names: Sequence[str] = ()) -> Mapping[Group, Sequence[str]]:
+    """All programs of the named groups, or of all but those in `LONG`."""
+    return dict.fromkeys((GROUPS[name] for name in names or [name for name in GROUPS if name not in LONG]), ())
 
 
-def build(group: Group) -> None:
-    """Builds a group's programs unless the cache has them."""
-    if group.home.is_dir():
+def build_for(name: str) -> None:
+    """Builds what a stage of the tests needs."""
+    for group, programs in NEEDS[name].programs.items():
+        build(group, programs)
+
+
+def lacking(group: Group, names: Sequence[str] = ()) -> list[str]:
+    """The packages of those programs of a group that the cache lacks: of all, or of those that are named."""
+    wanted = [package for package in packages(group) if not names or label(package) in names]
+    return [package for package in wanted if not Path(program(group, label(package))).exists()]
+
+
+def build(group: Group, names: Sequence[str] = ()) -> None:
+    """Builds a group's programs, or those that are named, unless the cache has them."""
+    missing = lacking(group, names)
+    if not missing:
         return
-    draft = group.home.with_name(f"{group.home.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft / "bin")}
-    flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
-    for package in packages(group):
-        with stage(f"building {label(package)} with Go"):
-            run("go", "install", *flags, package, cwd=group.folder, env=env)
-    for old, new in RENAMED.items():
-        if (draft / "bin" / old).exists():
-            (draft / "bin" / old).rename(draft / "bin" / new)
+    with stage(f"fetching the sources of the {group.name} programs"):
+        run("go", "list", "-deps", *missing, cwd=group.folder)
     for path in group.files:
-        keep(group, path, draft)
-    draft.replace(group.home)
+        keep(group, path)
+    for package in missing:
+        with stage(f"building {label(package)} with Go"):
+            compile_program(group, package)
 
 
-def keep(group: Group, path: str, folder: Path) -> None:
+def compile_program(group: Group, package: str) -> None:
+    """Builds one program, and puts it into its place when it is whole.
+
+    Building one after the other takes little longer than all at once, and says what the minutes are spent on.
+    """
+    draft = group.home / "draft"
+    shutil.rmtree(draft, ignore_errors=True)
+    env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft)}
+    flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
+    run("go", "install", *flags, package, cwd=group.folder, env=env)
+    (built,) = draft.iterdir()
+    target = Path(program(group, label(package)))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    built.replace(target)
+    draft.rmdir()
+
+
+def keep(group: Group, path: str) -> None:
     """Copies a file of a module out of Go's cache, which a machine that has our cache need not have."""
     source = Path(run("go", "list", "-m", "-f", "{{.Dir}}", group.module, cwd=group.folder).strip())
-    (folder / path).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source / path, folder / path)
+    (group.home / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source / path, group.home / path)
 
 
 def packages(group: Group) -> list[str]:
     """What is built in a group: the tools that its go.mod names, or else its own program."""
-    if "\ntool " not in (group.folder / "go.mod").read_text():
-        return [f"quantumtraining.dev/tools/cluster/tools/{group.name}"]
-    with stage(f"fetching the sources of the {group.name} programs"):
-        run("go", "list", "-deps", "tool", cwd=group.folder)
-    return run("go", "list", "tool", cwd=group.folder).split()
+    go_mod = (group.folder / "go.mod").read_text()
+    blocks = re.findall(r"^tool \(\n(.*?)^\)", go_mod, re.MULTILINE | re.DOTALL)
+    alone = re.findall(r"^tool ([^(\s]+)$", go_mod, re.MULTILINE)
+    return [*" ".join(blocks).split(), *alone] or [f"quantumtraining.dev/tools/cluster/tools/{group.name}"]
 
 
 def label(package: str) -> str:
-    """What a package's program is called: as its folder, but for a version at the end.
-
-    Building one after the other takes little longer than all at once, and says what the minutes are spent on.
-    """
+    """What a package's program is called: as its folder, but for a version at the end."""
     name = next(part for part in reversed(package.split("/")) if not re.fullmatch(r"v\d+", part))
     return RENAMED.get(name, name)
 

@@ -1,0 +1,85 @@
+"""What the stages are, which of them make a shard, and the table of their times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LONG", "SHARDS", "SHARD_MINUTES", "TEST", "TEST_MINUTES", "Stage", "Took", "shard", "table"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One target of the Makefile.
+
+    Attributes:
+        target: its name.
+        shard: of `make test-long`, the one that it is part of.
+    """
+
+    target: str
+    shard: int = 1
+
+
+@dataclass(frozen=True)
+class Took:
+    """A stage that has ended, and its seconds."""
+
+    target: str
+    seconds: float
+    passed: bool
+
+
+TEST = (
+    Stage("check"),
+    Stage("test-faults"),
+    Stage("test-trainer"),
+    Stage("test-command"),
+    Stage("test-cluster"),
+)
+"""In an order in which tools and images are built before they are needed: the first two need none."""
+TEST_MINUTES = 40.0
+"""More than this is worth a warning: CI ends a run after 90 minutes, and the next machine may be slower."""
+
+LONG = (
+    Stage("long-tests", 1),
+    Stage("long-lives", 1),
+    Stage("long-soak", 2),
+    Stage("long-e2e", 2),
+    Stage("long-gitops", 2),
+)
+SHARDS = max(stage.shard for stage in LONG)
+SHARD_MINUTES = 150.0
+
+
+def shard(text: str) -> Sequence[Stage]:
+    """The stages of a shard, as in `1/2`; of all shards for an empty text.
+
+    Raises:
+        ValueError: there is no such shard; the message is a sentence.
+    """
+    if not text:
+        return LONG
+    shards = {f"{number}/{SHARDS}": number for number in range(1, SHARDS + 1)}
+    if text not in shards:
+        raise ValueError(f"there is no shard {text}: write SHARD={' or SHARD='.join(shards)}")
+    return [stage for stage in LONG if stage.shard == shards[text]]
+
+
+def table(took: Sequence[Took], limit: float) -> str:
+    """What each stage took, the sum, and a warning if it is above the limit in minutes."""
+    total = sum(each.seconds for each in took)
+    lines = [f"  {each.target:<14}{clock(each.seconds):>8}{'' if each.passed else '  failed'}" for each in took]
+    lines.append(f"  {'in all':<14}{clock(total):>8}")
+    if total > limit * 60:
+        lines.append(f"warning: this took more than {limit:g} minutes: see the budget of each stage in CONTRIBUTING.md")
+    return "\n".join(["minutes of each stage:", *lines])
+
+
+def clock(seconds: float) -> str:
+    """Seconds as minutes and seconds: `7:05`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"

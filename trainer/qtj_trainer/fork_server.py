@@ -81,9 +81,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], descriptors: Col
         os.close(descriptor)
     os.environ.update({**environment, **os.environ})  # what the server has is the same, or was set by an import
     _show(_ARGUMENTS, command)
-    _show(
-        _ENVIRONMENT, [f"{name}={value}" for name, value in environment.items()]
-    )  # copied by the update
+    _show(_ENVIRONMENT, [f"{name}={value}" for name, value in environment.items()])  # copied by the update
     _start_afresh()
     sys.orig_argv[:] = command
     _, name, *arguments = command

@@ -13,9 +13,10 @@ from google.cloud import storage
 
 from qtj_trainer.storage import Store, open_store
 from tests.missing import skip_or_fail
+from tests.trainer.forked import Server
 from tests.trainer.in_process import Desk
 from tests.trainer.loops import Folder
-from tests.trainer.processes import Trainer, eventually, free_ports
+from tests.trainer.processes import REPOSITORY, Trainer, eventually, free_ports
 
 EMULATOR = "fake-gcs-server"
 
@@ -67,6 +68,15 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
     """Starts trainer processes."""
     with ExitStack() as cleanup:
         yield Trainer(tmp_path_factory.mktemp("trainer"), cleanup)
+
+
+@pytest.fixture(scope="session")
+def forked_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
+    """Forks trainers from a process that has loaded TensorFlow: for tests whose subject is not the start."""
+    with ExitStack() as cleanup:
+        server = Server(REPOSITORY)
+        cleanup.callback(server.close)
+        yield Trainer(tmp_path_factory.mktemp("forked"), cleanup, server)
 
 
 @pytest.fixture

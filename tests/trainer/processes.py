@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qtj_contract as contract
+from tests.trainer.forked import Forked, Server
 
 PATIENCE = 900.0
 """Seconds after which a process counts as hanging: other work on the machine may slow it down twentyfold."""
@@ -25,14 +26,22 @@ class Ended:
     """A trainer process after its end.
 
     Attributes:
-        cpu_seconds: Processor time that it took: it tells whether TensorFlow was loaded (8 s), on a busy machine too.
+        was_forked: Whether it was forked from a process that had loaded TensorFlow.
+        used_seconds: Processor time that it took.
     """
 
     code: int
     output: str
     errors: str
     message: contract.TerminationMessage | None
-    cpu_seconds: float
+    was_forked: bool
+    used_seconds: float
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time that it took: it tells whether TensorFlow was loaded (8 s), on a busy machine too."""
+        assert not self.was_forked, "TensorFlow was loaded before: start it alone"
+        return self.used_seconds
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -60,23 +69,31 @@ class Ended:
 
 
 class Trainer:
-    """Starts trainer processes, and ends those a test leaves behind."""
+    """Starts trainer processes, and ends those a test leaves behind.
 
-    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+    Args:
+        folder: A folder for their files.
+        cleanup: Ends them.
+        server: Forks trainers, which saves to load TensorFlow; None starts each alone. A program of one's own starts
+            alone, as it may look at what it has loaded.
+    """
+
+    def __init__(self, folder: Path, cleanup: ExitStack, server: Server | None = None) -> None:
         self._folder = folder
         self._cleanup = cleanup
+        self._server = server
         self._count = 0
 
     def start(self, *arguments: str, **environment: str) -> "Process":
-        return self._start(("-m", "qtj_trainer", *arguments), environment)
+        return self._start(("-m", "qtj_trainer", *arguments), environment, self._server)
 
     def start_program(self, path: Path, *arguments: str, **environment: str) -> "Process":
         """Starts a user's program."""
         return self._start((str(path), *arguments), environment)
 
-    def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
+    def _start(self, command: Sequence[str], environment: dict[str, str], server: Server | None = None) -> "Process":
         self._count += 1
-        process = Process(self._folder / str(self._count), command, environment)
+        process = Process(self._folder / str(self._count), command, environment, server)
         self._cleanup.callback(process.kill)
         return process
 
@@ -109,7 +126,9 @@ class Trainer:
 class Process:
     """A running trainer process."""
 
-    def __init__(self, folder: Path, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, command: Sequence[str], environment: dict[str, str], server: Server | None = None
+    ) -> None:
         self.temporary = folder / "tmp"
         self.temporary.mkdir(parents=True)
         self._log = folder / "termination-log"
@@ -118,16 +137,18 @@ class Process:
         self.environment = environment
         sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+        variables = {
+            **inherited,
+            "PYTHONPATH": sources,
+            "QTJ_TERMINATION_LOG": str(self._log),
+            "TMPDIR": str(self.temporary),
+            **environment,
+        }
+        words = [sys.executable, *command]
         with self._output.open("w") as output, self._errors.open("w") as errors:
-            self.popen = subprocess.Popen(
-                [sys.executable, *command],
-                cwd=folder,
-                env=inherited
-                | {"PYTHONPATH": sources, "QTJ_TERMINATION_LOG": str(self._log), "TMPDIR": str(self.temporary)}
-                | environment,
-                stdout=output,
-                stderr=errors,
-            )
+            self.popen: Forked | subprocess.Popen[bytes] = (
+                server and server.start(words, folder, variables, output.fileno(), errors.fileno())
+            ) or subprocess.Popen(words, cwd=folder, env=variables, stdout=output, stderr=errors)
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         """Waits until the output has a text."""
@@ -148,11 +169,11 @@ class Process:
         code = self.popen.wait(seconds)
         used = _cpu_seconds_of_children() - before
         message = contract.TerminationMessage.parse(self._log.read_text()) if self._log.exists() else None
-        return Ended(code, self.output(), self._errors.read_text(), message, used)
+        return Ended(code, self.output(), self._errors.read_text(), message, isinstance(self.popen, Forked), used)
 
     def kill(self) -> None:
         self.popen.kill()
-        self.popen.wait()
+        self.popen.wait(PATIENCE)
 
 
 def tf_configs(**sizes: int) -> dict[tuple[str, int], str]:

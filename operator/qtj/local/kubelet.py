@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qtj.local.addresses import Addresses, NoFreePortError
+from qtj.local.fork_server import ForkServer
 from qtj.local.objects import grace_of
 from qtj.local.podstatus import conditions, ended, running
 from qtj.local.probes import Prober
@@ -70,14 +71,15 @@ class Kubelet:
     Args:
         store: The cluster.
         machine: What this machine offers.
+        server: Forks trainers, if there is one.
     """
 
-    def __init__(self, store: ClusterStore, machine: Machine) -> None:
+    def __init__(self, store: ClusterStore, machine: Machine, server: ForkServer | None = None) -> None:
         self._store = store
         self._machine = machine
         self._pods: dict[str, _PodTask] = {}
         self._defects: list[BaseException] = []
-        self._supervisors = Supervisors()
+        self._supervisors = Supervisors(server)
 
     def notice(self, change: Change) -> None:
         """Handles a change; has to be called for every change, within the event loop."""
@@ -145,11 +147,19 @@ class Kubelet:
         """Runs the program of a pod, and returns the final status of the pod."""
         message_file = scratch / "termination-log"
         program = self._program(pod, message_file)
+        await self._prepare(program, stopping)
         process = await Process.start(program, self._machine.log(pod), self._supervisors, scratch)
         started(process)
         self._set_status(pod, running(pod), node=self._machine.name)
         code, unhealthy = await self._supervise(pod, program, process, stopping)
         return ended(pod, code, termination_message(pod, code, message_file, process.tail, unhealthy))
+
+    async def _prepare(self, program: ProcessSpec, stopping: asyncio.Event) -> None:
+        """Waits until a program can be forked, or has to end: then it is started alone, which is sooner."""
+        waiting = [asyncio.create_task(each) for each in (self._supervisors.prepare(program), stopping.wait())]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
 
     async def _supervise(
         self, pod: Object, program: ProcessSpec, process: Process, stopping: asyncio.Event
@@ -250,6 +260,7 @@ class _PodTask:
 
     def kill(self) -> None:
         self._killed = True
+        self._stopping.set()
         if self._process:
             self._process.kill()
 

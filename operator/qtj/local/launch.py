@@ -24,9 +24,8 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # there is one such process for each pod: typing, contextlib and pathlib would take a third of it
     from collections.abc import Mapping, Sequence
-    from typing import NoReturn
 
-__all__ = ["adopt_orphans", "children_of", "kill", "request"]
+__all__ = ["adopt_orphans", "children_of", "kill", "request", "supervise"]
 
 _LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
@@ -87,16 +86,26 @@ def kill(pid: int) -> bool:
     return True
 
 
-def main() -> int:
-    """Starts the requested program, and waits until nothing of it is left. Returns its exit code."""
+def supervise(*, execute: bool) -> tuple[list[bytes], dict[bytes, bytes]]:
+    """Starts the requested program, and ends with its exit code once nothing of it is left.
+
+    Args:
+        execute: Whether the program replaces the process that is forked for it.
+
+    Returns:
+        Otherwise, and only in that process: the program with its arguments, and all of its environment.
+    """
     adopt_orphans()
     scratch, folder, count, *words = _received(int(_received(_HEADER))).split(b"\0")
     command, variables = words[: int(count)], words[int(count) :]
+    environment = dict(each.split(b"=", 1) for each in variables)
     try:
-        program = _started(folder, command, dict(each.split(b"=", 1) for each in variables))
+        program = _started(folder, command, environment, execute=execute)
     except OSError as problem:
         _answer(-(problem.errno or errno.EIO))
-        return _NOT_STARTED
+        os._exit(_NOT_STARTED)
+    if not program:
+        return command, environment
     woken = _woken_by_signals(program)
     _answer(program)
     code = _end(program, _watched(program, woken))
@@ -104,7 +113,7 @@ def main() -> int:
         import shutil  # noqa: PLC0415  half a megabyte, seldom needed
 
         shutil.rmtree(scratch, ignore_errors=True)
-    return code
+    os._exit(code)
 
 
 def _received(size: int) -> bytes:
@@ -112,7 +121,7 @@ def _received(size: int) -> bytes:
     while len(data) < size:
         more = os.read(_CONTROL, size - len(data))
         if not more:  # qtj run ended before anything was started
-            sys.exit(_KILLED)
+            os._exit(_KILLED)
         data += more
     return data
 
@@ -124,8 +133,8 @@ def _answer(number: int) -> None:
         return
 
 
-def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes]) -> int:
-    """Starts the program in its own session, which ends with this process.
+def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes], *, execute: bool) -> int:
+    """Starts the program in its own session, which ends with this process. Returns its id, and 0 in it.
 
     Raises:
         OSError: It cannot be started.
@@ -134,7 +143,9 @@ def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes
     supervisor = os.getpid()
     program = os.fork()
     if not program:
-        _become(folder, command, environment, supervisor, writing)
+        _become(folder, command, environment if execute else None, supervisor, writing)
+        os.close(writing)
+        return 0
     os.close(writing)
     problem = os.read(reading, 16)
     os.close(reading)
@@ -145,22 +156,27 @@ def _started(folder: bytes, command: list[bytes], environment: dict[bytes, bytes
 
 
 def _become(
-    folder: bytes, command: list[bytes], environment: dict[bytes, bytes], supervisor: int, problems: int
-) -> NoReturn:
-    """Replaces this process by the program; an error is written to `problems`."""
+    folder: bytes, command: list[bytes], environment: dict[bytes, bytes] | None, supervisor: int, problems: int
+) -> None:
+    """Makes this process that of the program; an error is written to `problems`.
+
+    Without an environment, it returns where the program would be executed: Python has started already.
+    """
     try:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != supervisor:  # it ended before this process was bound to it
             os._exit(_KILLED)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a shell's pipelines need them
-            signal.signal(number, signal.SIG_DFL)
         os.chdir(folder)
-        os.execve(command[0], command, environment)  # noqa: S606
+        if environment is not None:
+            for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a shell's pipelines need them
+                signal.signal(number, signal.SIG_DFL)
+            os.execve(command[0], command, environment)  # noqa: S606
     except OSError as problem:
         os.write(problems, str(problem.errno).encode())
-    finally:
+        os._exit(_NOT_STARTED)
+    except BaseException:  # noqa: BLE001  this process must never go on as a supervisor
         os._exit(_NOT_STARTED)
 
 
@@ -239,4 +255,4 @@ def _prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    supervise(execute=True)

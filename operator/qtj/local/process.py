@@ -4,17 +4,19 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from qtj.local.launch import request
 from qtj.local.program import ProcessSpec
 from qtj.local.startable import not_started
-from qtj.local.supervisors import Supervisors
+from qtj.local.supervisors import Started, Supervisors
 
 __all__ = ["Process"]
+
+_P = TypeVar("_P")
 
 _TAIL = 4096
 """Bytes of a program's last output that are kept, in case it writes no termination message."""
@@ -67,7 +69,7 @@ class Process:
         message = request(str(scratch or ""), str(program.folder), program.command, environment)
         reading, writing = os.pipe()
         try:
-            supervisor = await _Supervisor.start(supervisors, writing)
+            supervisor = await _Supervisor.start(supervisors, program, writing)
         except BaseException:
             os.close(reading)
             raise
@@ -112,7 +114,7 @@ class _Supervisor:
     def __init__(
         self,
         supervisors: Supervisors,
-        process: subprocess.Popen[bytes],
+        process: Started,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:
         self._supervisors = supervisors
@@ -120,15 +122,13 @@ class _Supervisor:
         self._reader, self._writer = streams
 
     @classmethod
-    async def start(cls, supervisors: Supervisors, output: int) -> "_Supervisor":
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = supervisors.start(theirs, output)
-            except BaseException:
-                ours.close()
-                raise
-        return cls(supervisors, process, await asyncio.open_connection(sock=ours))
+    async def start(cls, supervisors: Supervisors, program: ProcessSpec, output: int) -> "_Supervisor":
+        ours, forked = _connected(lambda theirs: supervisors.fork(program, theirs, output))
+        if forked:
+            return cls(supervisors, forked, await asyncio.open_connection(sock=ours))
+        ours.close()  # a supervisor that was forked too late sees this, and ends
+        ours, started = _connected(lambda theirs: supervisors.start(theirs, output))
+        return cls(supervisors, started, await asyncio.open_connection(sock=ours))
 
     async def send(self, message: bytes) -> int:
         """Sends the request; returns the program's process id, or minus the error number that prevented its start.
@@ -163,6 +163,17 @@ class _Supervisor:
         """Makes it kill the program and everything that is left of it."""
         if not self._writer.is_closing():
             self._writer.write(b"k")
+
+
+def _connected(start: Callable[[socket.socket], _P]) -> tuple[socket.socket, _P]:
+    """Starts a process with one end of a connection, and returns the other end."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            return ours, start(theirs)
+        except BaseException:
+            ours.close()
+            raise
 
 
 class _Output(asyncio.Protocol):

@@ -22,10 +22,10 @@ from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
-__all__ = ["CannotStartError", "Configs", "ProcessSpec", "program_of", "with_command"]
+__all__ = ["TRAINER", "CannotStartError", "Configs", "ProcessSpec", "base_environment", "program_of", "with_command"]
 
-_ENTRYPOINT = ("-m", "qtj_trainer")
-"""ENTRYPOINT of Dockerfile.trainer, after its Python."""
+TRAINER = (str(Path(sys.executable).absolute()), "-m", "qtj_trainer")
+"""ENTRYPOINT of Dockerfile.trainer, with this Python."""
 
 _ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
 _THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
@@ -69,7 +69,7 @@ def program_of(
     """
     container = main_container(pod["spec"]["containers"])
     own = variables_of(pod, container, configs, replaced, rewrite)
-    environment = {**_inherited(), **_ENVIRONMENT, **_threads(container), **own}
+    environment = {**base_environment(container), **own}
     words = map(as_text, (*_entrypoint(container), *(container.get("args") or ())))
     command = [expanded(rewrite(word), own) for word in words]
     program = ProcessSpec(command=command, environment=environment, folder=_folder(container), notes=tuple(_notes(pod)))
@@ -114,7 +114,7 @@ def _entrypoint(container: Object) -> Sequence[str]:
                 f'image "{container["image"]}" stands for the trainer, and this Python environment lacks TensorFlow '
                 f"Quantum{how_to_get_the_trainer()}",
             )
-        return (sys.executable, *_ENTRYPOINT)
+        return TRAINER
     if container.get("command"):
         command: Sequence[str] = container["command"]
         return command
@@ -123,6 +123,11 @@ def _entrypoint(container: Object) -> Sequence[str]:
         f'image "{container["image"]}" is not pulled on this machine, and the container {container["name"]} names no '
         f"command: set it to the program to run here, or use an image called {TRAINER_IMAGE}",
     )
+
+
+def base_environment(container: Object) -> dict[str, str]:
+    """Returns the environment of a container without the variables that its pod sets."""
+    return {**_inherited(), **_ENVIRONMENT, **_threads(container)}
 
 
 def _inherited() -> dict[str, str]:

@@ -19,6 +19,7 @@ from functools import partial
 from qtj.local.addresses import Addresses, PortLease
 from qtj.local.client import MemoryClient
 from qtj.local.folder import Folder, FolderError
+from qtj.local.fork_server import ForkServer
 from qtj.local.jobs import JobController
 from qtj.local.kubelet import Kubelet, Machine
 from qtj.local.pod_record import record_pod
@@ -78,6 +79,7 @@ class Session:
         configs: ConfigMaps and Secrets that their pods refer to.
         on_change: Called after each change of any object.
         on_activity: Called with a job and the activity that its leader reports, at every poll.
+        server: Forks trainers, if there is one.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Session:
         configs: Configs | None = None,
         on_change: Callable[[Change], None] = lambda _: None,
         on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
+        server: ForkServer | None = None,
     ) -> None:
         self._jobs = {job.key: job for job in jobs}
         self._progress = {job.key: ProgressLog(job.folder.path, job.record) for job in jobs}
@@ -108,7 +111,7 @@ class Session:
             pace=_AtOnce(),
             platform=Platform(keeps_files=True, artifacts={key: job.artifacts for key, job in self._jobs.items()}),
         )
-        self._kubelet = Kubelet(self._store, self._machine(configs or {}))
+        self._kubelet = Kubelet(self._store, self._machine(configs or {}), server)
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
         self._gone: set[Key] = set()

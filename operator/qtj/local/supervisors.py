@@ -15,7 +15,6 @@ the mark of this run in their environment, or that are in the session of a progr
 
 import asyncio
 import os
-import secrets
 import socket
 import subprocess
 import sys
@@ -23,12 +22,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from qtj.local import launch
+from qtj.local.fork_server import MARK, Child, ForkServer, new_mark
+from qtj.local.program import ProcessSpec
 
-__all__ = ["Supervisors", "start_supervisor"]
+__all__ = ["Started", "Supervisors", "start_supervisor"]
+
+Started = subprocess.Popen[bytes] | Child
+"""A supervisor as a child of this process."""
 
 _COMMAND = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
 _PERIOD_SECONDS = 0.01
-_MARK = "QTJ_RUN"
 
 
 def start_supervisor(control: socket.socket, output: int) -> subprocess.Popen[bytes]:
@@ -49,16 +52,35 @@ def start_supervisor(control: socket.socket, output: int) -> subprocess.Popen[by
 class Supervisors:
     """All supervisors. Every child of this process must be started here; another child counts as left by a supervisor.
 
+    Args:
+        server: Forks the supervisors of trainers, if there is one.
+
     Attributes:
         mark: A variable for the environment of each program, which marks it and everything that it starts.
     """
 
-    def __init__(self) -> None:
-        self.mark = {_MARK: secrets.token_hex(8)}
-        self._is_alone = not self._children()  # before it adopts any, so that no other child can appear later
+    def __init__(self, server: ForkServer | None = None) -> None:
+        self.mark = server.mark if server else new_mark()
+        self._server = server
+        ours = {server.pid} if server else set()
+        self._is_alone = ours.issuperset(self._children())  # before it adopts any: no other can appear later
         launch.adopt_orphans()
         self._started = set(self._children())
         self._sessions: dict[int, int] = {}
+
+    async def prepare(self, program: ProcessSpec) -> None:
+        """Waits until a program can be forked, if that is possible at all."""
+        if self._server and self._server.suits(program):
+            await self._server.loaded()
+
+    def fork(self, program: ProcessSpec, control: socket.socket, output: int) -> Child | None:
+        """Starts the supervisor of a program by a fork; returns None if this program has to start alone."""
+        if self._server is None or not self._server.suits(program):
+            return None
+        supervisor = self._server.fork([control.fileno(), output, output])
+        if supervisor:
+            self._started.add(supervisor.pid)
+        return supervisor
 
     def start(self, control: socket.socket, output: int) -> subprocess.Popen[bytes]:
         """Starts a supervisor, see `start_supervisor`."""
@@ -66,11 +88,11 @@ class Supervisors:
         self._started.add(supervisor.pid)
         return supervisor
 
-    def started(self, supervisor: subprocess.Popen[bytes], program: int) -> None:
+    def started(self, supervisor: Started, program: int) -> None:
         """Records the process of a program, which leads its own session."""
         self._sessions[supervisor.pid] = program
 
-    async def end(self, supervisor: subprocess.Popen[bytes]) -> int:
+    async def end(self, supervisor: Started) -> int:
         """Returns the exit code of a supervisor whose socket has ended; then nothing of its program is left."""
         code = supervisor.wait()  # it is ending already
         self._started.discard(supervisor.pid)
@@ -96,7 +118,7 @@ class Supervisors:
             if os.getsid(child) in self._sessions.values():
                 return True
             variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-            return f"{_MARK}={self.mark[_MARK]}".encode() in variables
+            return f"{MARK}={self.mark[MARK]}".encode() in variables
         return False
 
     @staticmethod

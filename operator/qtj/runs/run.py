@@ -22,6 +22,7 @@ from qtj.files.settings import Setting
 from qtj.files.source import STDIN
 from qtj.local.activity import Activity
 from qtj.local.folder import Folder
+from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
@@ -107,19 +108,28 @@ def run_file(options: Options) -> int:
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     file = read_file(options.file, [Setting.parse(text) for text in options.settings])
-    rehearsals = check_file(file, here=True)
-    notes = _check(file, rehearsals, options)
-    plans = plan_runs(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
-    if options.dry_run:
-        return _dry_run(notes, plans, rehearsals, options)
     with ExitStack() as stack:
+        start_server = partial(_start_server, file, stack)
+        server = None if options.dry_run or options.detach else start_server()
+        rehearsals = check_file(file, here=True)
+        notes = _check(file, rehearsals, options)
+        plans = plan_runs(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
+        if options.dry_run:
+            return _dry_run(notes, plans, rehearsals, options)
         prepared = [claim(plan, stack) for plan in plans]
         if options.detach and not detach([each.job.folder for each in prepared]):
             print_stdout("\n".join(_detached_sentence(each) for each in prepared))
             return COMPLETE
-        return _run_attended(
-            [*notes, *(note for each in prepared for note in each.notes)], prepared, file.configs, options
-        )
+        notes = [*notes, *(note for each in prepared for note in each.notes)]
+        return _run_attended(notes, prepared, file.configs, server or start_server(), options)
+
+
+def _start_server(file: File, stack: ExitStack) -> ForkServer | None:
+    """Starts to load TensorFlow, if a job needs it. It ends with the stack."""
+    server = fork_server_for([each.manifest for each in file.jobs])
+    if server:
+        stack.callback(server.close)
+    return server
 
 
 def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequence[Rehearsal], options: Options) -> int:
@@ -147,14 +157,16 @@ def _detached_sentence(prepared: PreparedRun) -> str:
     return f"{name} continues in the background: `qtj attach {name}` follows it, `qtj stop {name}` stops it"
 
 
-def _run_attended(notes: Sequence[str], prepared: Sequence[PreparedRun], configs: Configs, options: Options) -> int:
+def _run_attended(
+    notes: Sequence[str], prepared: Sequence[PreparedRun], configs: Configs, server: ForkServer | None, options: Options
+) -> int:
     lost = _LostTerminal()
     console = safe_console(sys.stderr if options.output else sys.stdout, lost)
     jobs = [each.job for each in prepared]
     with view_for(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
         for note in notes:
             view.print(note)
-        final = asyncio.run(_run(jobs, configs, view, lost))
+        final = asyncio.run(_run(jobs, configs, server, view, lost))
     return _report(final, jobs, options, console, view)
 
 
@@ -170,14 +182,16 @@ class _LostTerminal:
             self.hang_up()
 
 
-async def _run(jobs: Sequence[LocalJob], configs: Configs, view: LineView, lost: _LostTerminal) -> Sequence[Object]:
+async def _run(
+    jobs: Sequence[LocalJob], configs: Configs, server: ForkServer | None, view: LineView, lost: _LostTerminal
+) -> Sequence[Object]:
     activities = {job.key: Activity(job.folder.path) for job in jobs}
 
     def set_activity(key: Key, activity: str) -> None:
         activities[key].update(activity)
         view.set_activity(key, activity)
 
-    session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity)
+    session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity, server=server)
     interrupted = _Interrupts(session, view)
     handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks

@@ -7,7 +7,7 @@ import pytest
 
 from qtj.report.text import report_text
 from qtj.report.there import cluster_content, cluster_results
-from qtj_contract.report.page import run_page
+from qtj_report.page import run_page
 from tests.cli.html_page import Page
 from tests.cli.qtj import qtj
 from tests.local.laptop import Manifest, toy_job

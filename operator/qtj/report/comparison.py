@@ -7,7 +7,7 @@ from qtj.report.results import results_of
 from qtj.runs.folders import RecordedRun
 from qtj.runs.summary import epoch_and_loss
 from qtj.terminal.text import columns
-from qtj_contract.report.wording import metric_name
+from qtj_report.wording import metric_name
 
 __all__ = ["comparison_text", "differences", "named_metrics"]
 

@@ -6,14 +6,14 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from qtj.report.comparison import differences, named_metrics
-from qtj_contract.report.chart import curve_chart
-from qtj_contract.report.content import Content
-from qtj_contract.report.curves import QUANTITIES, curve_of
-from qtj_contract.report.document import document
-from qtj_contract.report.element import Child, node
-from qtj_contract.report.overview import phase_badge
-from qtj_contract.report.parts import section, table
-from qtj_contract.report.wording import duration, number, option_text
+from qtj_report.chart import curve_chart
+from qtj_report.content import Content
+from qtj_report.curves import QUANTITIES, curve_of
+from qtj_report.document import document
+from qtj_report.element import Child, node
+from qtj_report.overview import phase_badge
+from qtj_report.parts import section, table
+from qtj_report.wording import duration, number, option_text
 
 __all__ = ["comparison_page"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 
 __all__ = ["report_data"]
 

@@ -14,9 +14,9 @@ from qtj.report.stages import attempts_of, moments_of, stages_of
 from qtj.report.training_record import training_record
 from qtj.runs.folders import RecordedRun
 from qtj.terminal.text import shell_word
-from qtj_contract.report.content import Content, Repetition
 from qtj_operator.api.job import main_container
 from qtj_operator.api.names import KIND, NEWEST_API_VERSION
+from qtj_report.content import Content, Repetition
 
 __all__ = ["content_of", "details_of", "in_utc"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs, is_drawable
+from qtj_report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs, is_drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

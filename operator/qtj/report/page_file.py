@@ -10,9 +10,9 @@ from qtj.local.history import History
 from qtj.report.comparison_page import comparison_page
 from qtj.report.details import details_of
 from qtj.runs.folders import PAGE, RecordedRun
-from qtj_contract.report.page import run_page
 from qtj_operator.api.status import FINISHED
 from qtj_operator.controller.client import Object
+from qtj_report.page import run_page
 
 __all__ = ["page_at_end", "write_page"]
 

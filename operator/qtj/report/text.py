@@ -8,8 +8,8 @@ from qtj.report.results import RunResults
 from qtj.terminal.sparkline import sparkline
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
-from qtj_contract.report.wording import metric_name
+from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.wording import metric_name
 
 __all__ = ["report_text"]
 

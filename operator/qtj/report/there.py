@@ -21,12 +21,12 @@ from qtj.report.stages import Moment, attempts_of, moments_of, stages_of
 from qtj.report.text import report_text
 from qtj.runs.line_view import end_sentence
 from qtj.terminal.output_format import OutputFormat, formatted
-from qtj_contract.report.content import Content
-from qtj_contract.report.page import run_page
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
+from qtj_report.content import Content
+from qtj_report.page import run_page
 
 __all__ = ["cluster_content", "cluster_results", "report_cluster_job"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from qtj.report.stored import stored_path, stored_text
-from qtj_contract.report.content import TrainingRecord
+from qtj_report.content import TrainingRecord
 
 __all__ = ["training_record"]
 

@@ -8,8 +8,8 @@ from datetime import datetime
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_contract.progress_log import moments_of_attempts, read_progress
-from qtj_contract.report.content import Attempt, Content, TrainingRecord
-from qtj_contract.report.page import run_page
+from qtj_report.content import Attempt, Content, TrainingRecord
+from qtj_report.page import run_page
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.stored_progress import StoredProgress
 from qtj_trainer.storage import Store, read_uri

@@ -6,9 +6,9 @@ from importlib import resources
 from importlib.metadata import PackageNotFoundError
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.element import markup, node
-from qtj_contract.report.wording import moment
 from qtj_contract.version import installed_version
+from qtj_report.element import markup, node
+from qtj_report.wording import moment
 
 __all__ = ["document"]
 

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.content import Content
-from qtj_contract.report.curves import epoch_table, training_charts
-from qtj_contract.report.document import document
-from qtj_contract.report.element import node
-from qtj_contract.report.history import attempts_section, time_section
-from qtj_contract.report.overview import cards, heading
-from qtj_contract.report.parts import section
-from qtj_contract.report.predictions import predictions_section
-from qtj_contract.report.scores import finite_pairs
-from qtj_contract.report.setup import (
+from qtj_report.content import Content
+from qtj_report.curves import epoch_table, training_charts
+from qtj_report.document import document
+from qtj_report.element import node
+from qtj_report.history import attempts_section, time_section
+from qtj_report.overview import cards, heading
+from qtj_report.parts import section
+from qtj_report.predictions import predictions_section
+from qtj_report.scores import finite_pairs
+from qtj_report.setup import (
     circuit_section,
     options_section,
     repeat_section,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.axis import Axis, axis_of, epoch_axis
-from qtj_contract.report.element import node
-from qtj_contract.report.wording import number
+from qtj_report.axis import Axis, axis_of, epoch_axis
+from qtj_report.element import node
+from qtj_report.wording import number
 
 __all__ = ["COLORS", "Curve", "Mark", "curve_chart", "scatter_chart"]
 

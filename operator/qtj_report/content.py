@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.throughput import steady_epochs, throughput
+from qtj_report.throughput import steady_epochs, throughput
 
 __all__ = ["Attempt", "Content", "FailedReplica", "Repetition", "Stage", "TrainingRecord"]
 

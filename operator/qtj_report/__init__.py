@@ -1,8 +1,8 @@
-"""The report of a job: what a run has stored, as a page: one file of HTML without scripts that needs no other file.
+"""The report of a job: what it has stored, and what else is known of it, as a page, as text and as data for programs.
 
-qtj report, qtj run     a folder, or a cluster ──┐
-                                                 ├──▶ Content ──▶ run_page ──▶ report.html
-trainer, at the end     the artifacts ───────────┘
+qtj report, qtj run     a run's folder ────┐                               ┌──▶ run_page    ──▶ report.html
+qtj report --cluster    job and events ────┼──▶ with_artifacts ──▶ Content ┼──▶ report_text ──▶ the terminal
+trainer, at the end     its environment ───┘                               └──▶ report_data ──▶ -o json
 
 `qtj` and the trainer write such pages, and neither may import the other. So this package is below both.
 """

@@ -11,22 +11,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from qtj.report.figure import has_picture, report_figure
-from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.status import Phase
+from qtj_report.content import Content
 
 ANIMALS = Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, 1], examples=3)
 LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)
 
 
-def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> RunResults:
-    status = Status(phase=Phase.COMPLETE)
-    return RunResults(
+def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> Content:
+    return Content(
         title=title,
         phase=Phase.COMPLETE,
         headline=f"{title} is Complete",
-        status=status,
         epochs=epochs,
         metrics={},
         predictions=predictions,
@@ -37,7 +35,7 @@ def epochs(*losses: float | None, attempt: int = 1) -> list[EpochRecord]:
     return [EpochRecord(number, attempt, loss) for number, loss in enumerate(losses, start=1)]
 
 
-def drawn(findings: RunResults) -> Figure:
+def drawn(findings: Content) -> Figure:
     """The picture, drawn to its end."""
     figure = report_figure(findings)
     figure.canvas.draw()

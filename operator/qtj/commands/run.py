@@ -112,7 +112,7 @@ def report(
 def _of_cluster(
     runs: Sequence[str], namespace: str | None, output: OutputFormat | None, html: Path | None, *, scaling: bool
 ) -> str:
-    from qtj.report.there import report_cluster_job  # noqa: PLC0415
+    from qtj.report.cluster import report_cluster_job  # noqa: PLC0415
 
     if scaling or len(runs) > 1:
         raise InputError("runs of this machine can be compared, and jobs of a cluster cannot: name one job")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
+from qtj_report.content import Content
 from qtj_report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs, is_drawable
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["has_picture", "report_figure"]
 
 
-def has_picture(found: RunResults) -> bool:
+def has_picture(found: Content) -> bool:
     """Returns whether there are data to draw."""
     return _has_curve(found.epochs) or _has_accuracy(found.epochs) or bool(drawable_pairs(found.predictions))
 
 
-def report_figure(found: RunResults) -> "Figure":
+def report_figure(found: Content) -> "Figure":
     """Draws the panels that have data; see `has_picture`.
 
     Raises:
@@ -33,7 +33,7 @@ def report_figure(found: RunResults) -> "Figure":
     predictions = found.predictions if drawable_pairs(found.predictions) else None
     panels = sum((_has_curve(found.epochs), _has_accuracy(found.epochs), predictions is not None))
     figure = Figure(figsize=(5.5 * panels, 4.5), layout="constrained")
-    figure.suptitle(f"{found.title} ({found.status.phase or 'Pending'})")
+    figure.suptitle(f"{found.title} ({found.phase})")
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     if _has_curve(found.epochs):
         _draw_loss(axes[0], found.epochs)

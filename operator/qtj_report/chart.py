@@ -9,18 +9,33 @@ from qtj_report.axis import Axis, axis_of, epoch_axis
 from qtj_report.element import node
 from qtj_report.wording import number
 
-__all__ = ["COLORS", "Curve", "Mark", "curve_chart", "scatter_chart"]
+__all__ = [
+    "COLORS",
+    "HEIGHT",
+    "WIDTH",
+    "Chart",
+    "Curve",
+    "LegendEntry",
+    "Mark",
+    "curve_chart",
+    "matrix_chart",
+    "point_chart",
+    "scatter_chart",
+]
 
 COLORS = 6
 """How many colours for curves the style sheet has."""
 
-_WIDTH, _HEIGHT = 440, 276
+WIDTH, HEIGHT = 440, 276
+"""The size of a chart without its title and legend."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66, 422, 12, 226
 _DOTTED_POINTS = 60
 """Up to so many points, each has a dot that shows its numbers."""
 
 _MARK_LINE, _MARK_LINES = 18, 4
 """The distance of the lines for names of marks, and how many there are."""
+_NAME = 8
+"""Letters of a class that fit beside a matrix."""
 _LETTER = 10.0
 """The width of a letter on a phone, where they are largest."""
 
@@ -65,33 +80,127 @@ class Mark:
     name: str
 
 
-def curve_chart(title: str, curves: Sequence[Curve], marks: Sequence[Mark] = ()) -> Element:
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """An entry of a legend.
+
+    Attributes:
+        text: What it says.
+        sample: A piece of the curve that it is about, 22 wide and 10 high; empty for a sentence.
+    """
+
+    text: str
+    sample: Sequence[Element] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart, which a page shows as a figure, and a picture beside others.
+
+    Attributes:
+        title: Its title.
+        label: What it shows, for those who cannot see it.
+        shapes: What is drawn, within `WIDTH` and `HEIGHT`.
+        legend: What the shapes mean.
+    """
+
+    title: str
+    label: str
+    shapes: Sequence[Element]
+    legend: Sequence[LegendEntry] = ()
+
+    @property
+    def figure(self) -> Element:
+        """The chart with its title and legend, as HTML."""
+        legend = node("span", *map(_entry_figure, self.legend), class_="legend")
+        drawn = node("svg", *self.shapes, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=self.label)
+        return node("figure", node("figcaption", node("strong", self.title), legend), drawn)
+
+
+def curve_chart(title: str, curves: Sequence[Curve], marks: Sequence[Mark] = ()) -> Chart:
     """Draws curves over the epochs; at least one of them has a point."""
     epochs = [epoch for curve in curves for epoch, _ in curve.points]
     values = [value for curve in curves for _, value in curve.known]
     frame = _Frame(epoch_axis(min(epochs), max(epochs)), axis_of(values))
     drawn = [shape for curve in curves for shape in _curve_shapes(frame, curve)]
     shapes = [*frame.shapes("epoch", title.lower()), *drawn, *_mark_shapes(frame, marks)]
-    legend = [_legend_entry(curve) for curve in curves]
-    return _figure(title, shapes, *legend, label=f"{title} over the epochs")
+    return Chart(title, f"{title} over the epochs", shapes, [_legend_entry(curve) for curve in curves])
 
 
-def scatter_chart(title: str, points: Sequence[Point]) -> Element:
+def scatter_chart(title: str, points: Sequence[Point]) -> Chart:
     """Draws predictions against labels, and the line on which they are equal; there is at least one point."""
     axis = axis_of([value for point in points for value in point])
-    frame = _Frame(axis, axis)
-    ends = frame.line([(axis.low, axis.low), (axis.high, axis.high)])
+    exact = [(axis.low, axis.low), (axis.high, axis.high)]
+    shapes = _point_shapes(_Frame(axis, axis), ("label", "prediction"), points, exact)
+    return Chart(
+        title, f"{title}: predictions against labels", shapes, [LegendEntry("dotted line: prediction equals label")]
+    )
+
+
+def point_chart(
+    title: str, axes: tuple[str, str], points: Sequence[tuple[str, Point]], ideal: Sequence[Point]
+) -> Chart:
+    """Draws named points in a plane, and a line for comparison.
+
+    Args:
+        title: The title.
+        axes: The names of the axes.
+        points: Names and places, at least one.
+        ideal: The points of the line.
+    """
+    places = [place for _, place in points]
+    x, y = (axis_of([0.0, *(place[at] for place in (*places, *ideal))]) for at in (0, 1))
+    frame = _Frame(x, y)
+    shapes = [*_point_shapes(frame, axes, places, ideal), *(_point_name(frame, name, at) for name, at in points)]
+    return Chart(title, f"{title}: {axes[1]} against {axes[0]}", shapes, [LegendEntry("dotted line: ideal")])
+
+
+def matrix_chart(title: str, names: Sequence[str], counts: Sequence[Sequence[int]]) -> Chart:
+    """Draws counts of labels, in rows, by what was predicted, in columns; there are at least one row and one column."""
+    width, height = (_RIGHT - _LEFT) / len(names), (_BOTTOM - _TOP) / len(names)
+    most = max(map(max, counts)) or 1
+    shapes = list(_matrix_names(names, width, height))
+    for y, row in enumerate(counts):
+        for x, count in enumerate(row):
+            left, top = _LEFT + x * width, _TOP + y * height
+            size = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{width:.1f}", "height": f"{height:.1f}"}
+            shapes.append(node("rect", **size, class_="cell", fill_opacity=f"{0.6 * count / most:.3f}"))
+            middle = {"x": f"{left + width / 2:.1f}", "y": f"{top + height / 2:.1f}", "text_anchor": "middle"}
+            shapes.append(node("text", str(count), **middle, dy="0.35em", style=_letters(height), class_="count"))
+    return Chart(title, f"{title}: labels by predictions", shapes, [LegendEntry("rows: label, columns: prediction")])
+
+
+def _letters(height: float) -> str:
+    """Returns the style of letters that fit into a row."""
+    return f"font-size: {min(13.0, 0.8 * height):.1f}px"
+
+
+def _matrix_names(names: Sequence[str], width: float, height: float) -> Iterator[Element]:
+    for place, name in enumerate(names):
+        y = f"{_TOP + (place + 0.5) * height:.1f}"
+        yield _matrix_name(name, height, x=_LEFT - 6, y=y, dy="0.35em")
+        turned = f"translate({_LEFT + (place + 0.5) * width:.1f} {_BOTTOM + 10}) rotate(-30)"
+        yield _matrix_name(name, width, transform=turned)
+
+
+def _matrix_name(name: str, size: float, **place: str | float) -> Element:
+    shown = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return node("text", node("title", name), shown, **place, text_anchor="end", style=_letters(size))
+
+
+def _point_shapes(
+    frame: "_Frame", axes: tuple[str, str], points: Sequence[Point], line: Sequence[Point]
+) -> Sequence[Element]:
     dots = "".join(f"M{x} {y}h0" for x, y in map(frame.place, points))
-    shapes = [
-        *frame.shapes("label", "prediction"),
-        node("path", d=ends, class_="exact"),
-        node("path", d=dots, class_="points"),
-    ]
-    return _figure(
-        title,
-        shapes,
-        node("span", "dotted line: prediction equals label"),
-        label=f"{title}: predictions against labels",
+    drawn = (node("path", d=frame.line(line), class_="exact"), node("path", d=dots, class_="points"))
+    return [*frame.shapes(*axes), *drawn]
+
+
+def _point_name(frame: "_Frame", name: str, at: Point) -> Element:
+    x, y = frame.left(at[0]), frame.top(at[1])
+    is_left = x + _LETTER * len(name) > _RIGHT
+    return node(
+        "text", name, x=f"{x + (-6 if is_left else 6):.1f}", y=f"{y - 6:.1f}", text_anchor="end" if is_left else None
     )
 
 
@@ -127,7 +236,7 @@ class _Frame:
             yield node("line", x1=x, x2=x, y1=_BOTTOM, y2=_BOTTOM + 5, class_="axis")
             yield node("text", self.x.text(tick), x=x, y=_BOTTOM + 8, dy="1em", text_anchor="middle")
         yield node("line", x1=_LEFT, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis")
-        yield node("text", x_label, x=(_LEFT + _RIGHT) / 2, y=_HEIGHT - 6, text_anchor="middle", class_="name")
+        yield node("text", x_label, x=(_LEFT + _RIGHT) / 2, y=HEIGHT - 6, text_anchor="middle", class_="name")
         turned = f"translate(17 {(_TOP + _BOTTOM) / 2}) rotate(-90)"
         yield node("text", y_label, transform=turned, text_anchor="middle", class_="name")
 
@@ -174,15 +283,14 @@ def _free_line(taken: Sequence[tuple[int, float, float]], begin: float, end: flo
     return next((line for line in range(_MARK_LINES) if line not in overlapped), None)
 
 
-def _legend_entry(curve: Curve) -> Element:
-    sample = (
-        node("line", x1=0, x2=22, y1=5, y2=5, class_=curve.style),
-        node("circle", cx=11, cy=5, r=2.5, class_=curve.style),
+def _legend_entry(curve: Curve) -> LegendEntry:
+    line = node("line", x1=0, x2=22, y1=5, y2=5, class_=curve.style)
+    return LegendEntry(curve.name, (line, node("circle", cx=11, cy=5, r=2.5, class_=curve.style)))
+
+
+def _entry_figure(entry: LegendEntry) -> Element:
+    if not entry.sample:
+        return node("span", entry.text)
+    return node(
+        "span", node("svg", *entry.sample, viewBox="0 0 22 10", width=22, height=10, aria_hidden="true"), entry.text
     )
-    return node("span", node("svg", *sample, viewBox="0 0 22 10", width=22, height=10, aria_hidden="true"), curve.name)
-
-
-def _figure(title: str, shapes: Sequence[Element], *legend: Element, label: str) -> Element:
-    caption = node("figcaption", node("strong", title), node("span", *legend, class_="legend"))
-    picture = node("svg", *shapes, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=label)
-    return node("figure", caption, picture)

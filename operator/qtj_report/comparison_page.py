@@ -69,7 +69,7 @@ def _curves(runs: Sequence[Content]) -> Iterator[Element]:
         for name, value in sets.items():
             curves = [curve_of(run.title, run.epochs, value, color) for color, run in enumerate(runs)]
             if drawn := [curve for curve in curves if curve.known]:
-                charts.append(curve_chart(f"{title}, {name}", drawn))
+                charts.append(curve_chart(f"{title}, {name}", drawn).figure)
     if charts:
         yield section("Training", node("div", *charts, class_="charts"))
 

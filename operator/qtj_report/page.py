@@ -34,7 +34,7 @@ def _results(found: Content) -> Iterator[Element]:
     if found.notes:
         yield section("Notes", node("ul", *(node("li", note) for note in found.notes)))
     if found.epochs:
-        charts = node("div", *training_charts(found.epochs), class_="charts")
+        charts = node("div", *(each.figure for each in training_charts(found.epochs)), class_="charts")
         yield section("Training", charts, epoch_table(found.epochs))
     if found.predictions and finite_pairs(found.predictions):
         yield predictions_section(found.predictions)

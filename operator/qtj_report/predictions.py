@@ -27,7 +27,7 @@ def predictions_section(found: Predictions) -> Element:
     if found.classes and len(found.classes) <= LISTED_CLASSES:
         picture: Element | None = _confusion_table(found)
     else:
-        picture = scatter_chart("Class numbers" if found.classes else "Predictions", drawn) if drawn else None
+        picture = scatter_chart("Class numbers" if found.classes else "Predictions", drawn).figure if drawn else None
     return section("Predictions", node("p", summary + lost), picture)
 
 

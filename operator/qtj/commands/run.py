@@ -90,11 +90,11 @@ def report(
         bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
     ] = False,
 ) -> None:
-    """Show loss and predictions of a run: report.html, report.png and report.txt in its folder.
+    """Show loss and predictions of a run: report.html, report.svg and report.txt in its folder.
 
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
 
-    With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
+    With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
     With --cluster or -n, show what the cluster knows of a job. Nothing is written then, but with --html.
     """

@@ -2,7 +2,7 @@
 
                                          ┌─▶ run_page, comparison_page ──▶ report.html, comparison.html
 the folder of a run ──▶ Content ─────────┼─▶ report_text   ──▶ report.txt
-(a job of a cluster: qtj.report.cluster) ├─▶ report_figure ──▶ report.png
+(a job of a cluster: qtj.report.cluster) ├─▶ report_picture ─▶ report.svg
                                          └─▶ report_data   ──▶ stdout, with -o
 """
 
@@ -12,8 +12,7 @@ from pathlib import Path
 
 from qtj.local.history import History
 from qtj.report.comparison import comparison_text
-from qtj.report.figure import has_picture, report_figure
-from qtj.report.files import chosen_page_written, report_written, save_picture
+from qtj.report.files import chosen_page_written, report_written
 from qtj.report.local import run_content
 from qtj.report.page_file import write_page
 from qtj.runs.folders import PAGE, RecordedRun
@@ -21,6 +20,7 @@ from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_operator.api.status import Phase
 from qtj_report.content import Content
 from qtj_report.data import report_data
+from qtj_report.picture import report_picture
 from qtj_report.text import report_text
 
 __all__ = ["report_for_programs", "report_runs"]
@@ -58,7 +58,7 @@ def report_for_programs(runs: Sequence[RecordedRun], form: OutputFormat) -> str:
 
 
 def _report_run(run: RecordedRun) -> Iterator[str]:
-    """Yields the text, writes it to report.txt, writes the page, and draws report.png if there are data for it."""
+    """Yields the text, writes it to report.txt, writes the page, and draws report.svg if there are data for it."""
     folder = run.folder.path
     [found] = _contents([run])
     logs = [f"logs           {folder / 'logs'}"] if found.phase == Phase.FAILED else []
@@ -67,7 +67,7 @@ def _report_run(run: RecordedRun) -> Iterator[str]:
     with report_written(folder.absolute()):
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
         yield _page([found], folder / PAGE)
-        yield f"picture: {_picture(found, folder / 'report.png')}"
+        yield f"picture: {_picture(found, folder / 'report.svg')}"
 
 
 def _contents(runs: Sequence[RecordedRun]) -> Sequence[Content]:
@@ -82,6 +82,8 @@ def _page(found: Sequence[Content], path: Path) -> str:
 
 def _picture(found: Content, path: Path) -> str:
     """Draws the picture; returns its path, or why there is none."""
-    if not has_picture(found):
+    drawn = report_picture(found)
+    if drawn is None:
         return "none, because no epoch with a finite loss and no finite prediction is recorded"
-    return save_picture(lambda: report_figure(found), path)
+    path.write_text(drawn, "utf-8")
+    return str(path)

@@ -1,5 +1,7 @@
 """The artifacts of a job as this command reads them: files of this machine, and objects in a bucket."""
 
+import warnings
+
 from qtj_report.artifacts import NoAccessError, file_of
 
 __all__ = ["read_any", "read_file"]
@@ -32,8 +34,10 @@ def _read_object(uri: str) -> bytes | None:
         need = "needs google-cloud-storage, which `pip install google-cloud-storage` installs"
         raise NoAccessError(f"to read {uri} {need}") from None
     try:
-        blob = Blob.from_uri(uri, client=Client(project=None))
-        data: bytes = blob.download_as_bytes(timeout=_SECONDS, retry=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about a user's own credentials, which are meant here
+            blob = Blob.from_uri(uri, client=Client(project=None))
+            data: bytes = blob.download_as_bytes(timeout=_SECONDS, retry=None)
     except NotFound:
         return None
     except Exception as problem:  # noqa: BLE001  libraries for credentials and for HTTP have no common error

@@ -96,7 +96,7 @@ def report(
 
     With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
-    With --cluster or -n, show what the cluster knows of a job. Nothing is written then, but with --html.
+    With --cluster or -n, show what the cluster knows and the job has stored. Nothing is written then, but with --html.
     """
     with input_checked(), needs_extra("operator", "report --cluster"):
         if html and (output or scaling):

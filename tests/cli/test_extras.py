@@ -62,4 +62,5 @@ def test_nothing_of_an_extra_is_missing_where_all_is_installed() -> None:
 
 
 def test_an_extra_is_installed_from_a_checkout_for_it_is_published_nowhere() -> None:
-    assert re.fullmatch(r"pip install \S+/operator/qtj_contract \S+/trainer/qtj_trainer.*", install_command("trainer"))
+    contract, report, trainer = r"\S+/operator/qtj_contract", r"\S+/operator/qtj_report", r"\S+/trainer/qtj_trainer"
+    assert re.fullmatch(f"pip install {contract} {report} {trainer}.*", install_command("trainer"))

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ class Left:
 
     @property
     def picture(self) -> Path:
-        return self.place / "report.png"
+        return self.place / "report.svg"
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_the_report_tells_of_loss_metrics_and_predictions_and_draws_them(left: L
         f"picture: {left.picture}",
     ]
     assert (left.place / "report.txt").read_text().splitlines() == lines[:-2]
-    assert left.picture.read_bytes().startswith(b"\x89PNG")
+    assert left.picture.read_text().startswith("<svg ")
 
 
 def test_the_report_tells_the_training_set_from_the_held_out_set(left: Left) -> None:
@@ -251,8 +250,8 @@ def test_predictions_in_a_bucket_are_named(left: Left) -> None:
     left.weights("gs://bucket/own/weights/1f3c.h5")
     left.inference(mse=0.5)
 
-    said = "predictions, if inference has stored any, are in the bucket: "
-    assert f"{said}gs://bucket/own/weights/1f3c.predictions.json" in left.report()
+    said = "options, circuit and predictions, if any are stored, are not shown: they are in the bucket: "
+    assert f"{said}gs://bucket/own/weights" in left.report()
 
 
 def test_a_folder_that_has_moved_keeps_its_predictions(left: Left) -> None:
@@ -261,16 +260,6 @@ def test_a_folder_that_has_moved_keeps_its_predictions(left: Left) -> None:
     (left.place / ".qtj-run").write_text('{"artifacts": null, "folder": "/where/it/was"}')
 
     assert "predictions    1 held-out examples: root mean square error 0.5" in left.report()
-
-
-def test_without_matplotlib_there_is_the_text_and_how_to_get_the_picture(
-    left: Left, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    left.epochs(0.5)
-
-    assert left.report()[-1].startswith("picture: none, because matplotlib is not installed: in a checkout ")
-    assert (left.place / "report.txt").exists()
 
 
 def test_predictions_that_are_all_not_finite_are_told_and_not_drawn(left: Left) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj_contract.report.axis import axis_of, epoch_axis
+from qtj_report.axis import axis_of, epoch_axis
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_lines_that_are_no_epochs_are_counted(left: Left) -> None:
     (left.place / "progress.jsonl").write_text("epoch 1/2 loss 0.3,\n\x00\n")
     left.epochs(0.5)
 
-    assert "lines of progress.jsonl that cannot be read and are left out: 2" in left.report()
+    assert "lines of the recorded epochs that cannot be read and are left out: 2" in left.report()
 
 
 def test_a_log_that_says_what_it_likes_is_not_read(left: Left) -> None:

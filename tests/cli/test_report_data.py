@@ -79,7 +79,7 @@ def test_the_report_for_programs_writes_nothing(left: Left) -> None:
     assert sorted(left.place.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["report.txt", "report.png"])
+@pytest.mark.parametrize("name", ["report.txt", "report.svg"])
 def test_a_full_disk_hides_nothing_of_the_report(left: Left, name: str) -> None:
     (left.place / name).symlink_to("/dev/full")
 

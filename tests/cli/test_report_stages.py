@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from qtj.report.stages import Moment, attempts_of, moments_of, stages_of
-from qtj_contract.report.content import Attempt, Stage
 from qtj_operator.api.conditions import Reason
+from qtj_report.content import Attempt, Stage
 
 START = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-STYLE = resources.files("qtj_contract.report").joinpath("page.css").read_text("utf-8")
+STYLE = resources.files("qtj_report").joinpath("page.css").read_text("utf-8")
 PARTS = STYLE.split("@media")[:2]
 LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#\w{6});", part)) for part in PARTS)
 

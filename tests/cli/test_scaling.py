@@ -1,20 +1,18 @@
 """`qtj report --scaling`: throughput by devices and workers, from what runs have recorded."""
 
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
-from matplotlib.lines import Line2D
 
 from qtj.report.scaling import scaling_of
-from qtj.report.scaling_report import scaling_figure
+from qtj.report.scaling_report import scaling_charts
 from qtj_contract import Progress
 from qtj_contract.progress_log import progress_line
+from qtj_report.chart import Chart
 from tests.cli.qtj import qtj
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -71,10 +69,10 @@ def test_runs_are_compared_with_the_smallest_of_them(runs: Runs) -> None:
         "RUN      WORKERS   DEVICES   EXAMPLES/S   SPEED-UP   EFFICIENCY   EPOCHS",
         "qcnn/1   1         1         100          1.00       100 %        3",
         "qcnn/2   4         4         380          3.80       95 %         3",
-        "picture: qtj-artifacts/scaling.png",
+        "picture: qtj-artifacts/scaling.svg",
     ]
     assert (runs.root / "scaling.txt").read_text().splitlines() == answer.output.splitlines()[:-1]
-    assert (runs.root / "scaling.png").read_bytes().startswith(b"\x89PNG")
+    assert (runs.root / "scaling.svg").read_text().startswith("<svg ")
 
 
 def test_jobs_and_runs_are_named_side_by_side(runs: Runs) -> None:
@@ -215,27 +213,17 @@ def test_what_cannot_be_compared_is_one_sentence(runs: Runs, words: list[str], s
     assert answer.sentences[0].startswith(sentence)
 
 
-def test_without_matplotlib_there_is_the_table_alone(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs.add(100)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-
-    assert qtj("report", "--scaling", "qcnn").output.splitlines()[-1].startswith("picture: none, because matplotlib is")
-
-
-def points_of(line: Line2D) -> list[list[float]]:
-    points: list[list[float]] = np.asarray(line.get_xydata()).tolist()
-    return points
-
-
 def test_the_picture_shows_throughput_and_efficiency_against_devices(runs: Runs) -> None:
     runs.add(100)
     runs.add(150, run="qcnn/2", workers=2)
 
-    figure = scaling_figure(scaling_of(["qcnn"]).scales)
-    figure.canvas.draw()
+    throughput, efficiency = scaling_charts(scaling_of(["qcnn"]).scales)
 
-    throughput, efficiency = figure.axes
-    assert points_of(throughput.lines[0]) == [[1, 100], [2, 150]]
-    assert points_of(throughput.lines[1]) == [[0, 0], [2, 200]]
-    assert points_of(efficiency.lines[0]) == [[1, 1], [2, 0.75]]
-    assert [text.get_text() for text in throughput.texts] == ["qcnn/1", "qcnn/2"]
+    # 178 is half of the width of a chart's plane; 226 is its lower edge, and 12 the upper one.
+    assert drawn(throughput) == {"exact": "M66.0 226.0L422.0 12.0", "points": "M244.0 119.0h0M422.0 65.5h0"}
+    assert drawn(efficiency) == {"exact": "M66.0 12.0L422.0 12.0", "points": "M244.0 12.0h0M422.0 65.5h0"}
+    assert [each.text for each in throughput.shapes if each.tag == "text"][-2:] == ["qcnn/1", "qcnn/2"]
+
+
+def drawn(chart: Chart) -> dict[str, str]:
+    return {each.attrib["class"]: each.attrib["d"] for each in chart.shapes if each.tag == "path"}

@@ -60,7 +60,7 @@ def test_a_job_under_way_has_a_report(laptop: Laptop) -> None:
     assert report.code == 0, report.errors
     assert report.output.startswith("toy is Running")
     assert " of 1000\n" in report.output
-    assert (laptop.artifacts() / "report.png").exists()
+    assert (laptop.artifacts() / "report.svg").exists()
     assert running.end().code == 130
 
 
@@ -78,4 +78,4 @@ def test_a_keras_program_of_ones_own_has_every_epoch_in_its_report(laptop: Lapto
     assert [each.number for each in progress_history(laptop.artifacts("own-program")).epochs] == [1, 2, 3, 4, 5]
     assert "epochs         5 of 5\n" in report.output
     assert " (inference)\n" in report.output
-    assert (laptop.artifacts("own-program") / "report.png").exists()
+    assert (laptop.artifacts("own-program") / "report.svg").exists()

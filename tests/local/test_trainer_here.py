@@ -37,7 +37,7 @@ def test_kill_9_of_a_worker_costs_a_restart_and_not_the_epochs_before(laptop: La
     assert ended.status["progress"]["epoch"] == 60
     assert "resumed after epoch" in laptop.qtj("logs", "qcnn", "worker-0.2").output
     assert laptop.qtj("report", "qcnn").code == 0
-    assert (laptop.artifacts("qcnn") / "report.png").read_bytes().startswith(b"\x89PNG")
+    assert (laptop.artifacts("qcnn") / "report.svg").read_text().startswith("<svg ")
     assert laptop.processes() == {}
 
 

@@ -1,4 +1,4 @@
-"""The four distributions: what each has, what it asks for, and that it needs none of the others but those it names."""
+"""The five distributions: what each has, what it asks for, and that it needs none of the others but those it names."""
 
 import re
 import subprocess
@@ -12,12 +12,13 @@ import pytest
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import PACKAGES, faults
 
-CONTRACT, COMMAND, OPERATOR, TRAINER = (
-    f"quantumtrainingjob{part}" for part in ("_contract", "", "_operator", "_trainer")
+CONTRACT, COMMAND, OPERATOR, REPORT, TRAINER = (
+    f"quantumtrainingjob{part}" for part in ("_contract", "", "_operator", "_report", "_trainer")
 )
 FOLDERS = {
     CONTRACT: "operator/qtj_contract",
     OPERATOR: "operator/qtj_operator",
+    REPORT: "operator/qtj_report",
     TRAINER: "trainer/qtj_trainer",
     COMMAND: ".",
 }
@@ -101,6 +102,10 @@ def test_the_contract_needs_nothing(wheels: Mapping[str, Path]) -> None:
     assert "Requires-Dist" not in metadata(wheels[CONTRACT])
 
 
+def test_the_report_needs_the_contract_alone(wheels: Mapping[str, Path]) -> None:
+    assert required(wheels[REPORT]) == {f"quantumtrainingjob-contract=={VERSION}"}
+
+
 def test_the_operator_needs_no_trainer_and_kopf_with_its_extra_alone(wheels: Mapping[str, Path]) -> None:
     contract = f"quantumtrainingjob-contract=={VERSION}"
 
@@ -111,7 +116,8 @@ def test_the_operator_needs_no_trainer_and_kopf_with_its_extra_alone(wheels: Map
 def test_the_trainer_needs_nothing_of_the_operator(wheels: Mapping[str, Path]) -> None:
     needed = required(wheels[TRAINER])
 
-    assert {each for each in needed if each.startswith("quantum")} == {f"quantumtrainingjob-contract=={VERSION}"}
+    ours = {f"quantumtrainingjob-{part}=={VERSION}" for part in ("contract", "report")}
+    assert {each for each in needed if each.startswith("quantum")} == ours
     assert {"tensorflow", "tensorflow-quantum"} <= needed
     assert not {"kopf", "kubernetes", "aiohttp", "pydantic", "pyyaml"} & needed
 
@@ -129,10 +135,11 @@ def test_the_extras_of_the_command_are_the_other_distributions(wheels: Mapping[s
 @pytest.mark.parametrize(
     ("name", "beside", "absent"),
     [
-        (CONTRACT, (), "pydantic,yaml,kopf,numpy,qtj,qtj_operator,qtj_trainer"),
-        (OPERATOR, (CONTRACT,), "typer,rich,numpy,tensorflow,qtj,qtj_trainer"),
-        (TRAINER, (CONTRACT,), "kopf,kubernetes,pydantic,qtj,qtj_operator"),
-        (COMMAND, (CONTRACT, OPERATOR), "kopf,tensorflow,qtj_trainer"),
+        (CONTRACT, (), "pydantic,yaml,kopf,numpy,qtj,qtj_operator,qtj_report,qtj_trainer"),
+        (REPORT, (CONTRACT,), "pydantic,yaml,kopf,numpy,matplotlib,qtj,qtj_operator,qtj_trainer"),
+        (OPERATOR, (CONTRACT,), "typer,rich,numpy,tensorflow,qtj,qtj_report,qtj_trainer"),
+        (TRAINER, (CONTRACT, REPORT), "kopf,kubernetes,pydantic,qtj,qtj_operator"),
+        (COMMAND, (CONTRACT, OPERATOR, REPORT), "kopf,tensorflow,qtj_trainer"),
     ],
 )
 def test_a_distribution_is_imported_with_those_alone_that_it_asks_for(

@@ -15,6 +15,9 @@ from tools.release.sbom import SBOMS
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import faults
 
+PURE = ("", "_contract", "_operator", "_report")
+"""The distributions without compiled code, by the end of their names."""
+
 
 def sums(folder: Path) -> "subprocess.CompletedProcess[str]":
     """Checks the checksums with the program that a user has."""
@@ -29,7 +32,7 @@ def test_a_release_has_all_of_its_files_and_a_checksum_of_each(dist: Path) -> No
 
     assert names == sorted(
         [
-            *(f"quantumtrainingjob{part}-{VERSION}-py3-none-any.whl" for part in ("", "_contract", "_operator")),
+            *(f"quantumtrainingjob{part}-{VERSION}-py3-none-any.whl" for part in PURE),
             *trainer,
             f"quantumtrainingjob-{VERSION}.tar.gz",
             f"qtj-operator-{VERSION}.tgz",
@@ -72,7 +75,7 @@ def test_the_source_archive_builds_the_wheels_of_the_release(dist: Path, tools: 
         archive.extractall(tmp_path, filter="data")
     root = tmp_path / f"quantumtrainingjob-{VERSION}"
 
-    for folder in ("operator/qtj_contract", "operator/qtj_operator", "."):
+    for folder in ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", "."):
         command = (tools / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path)
         subprocess.run(command, cwd=root / folder, check=True, capture_output=True)
 

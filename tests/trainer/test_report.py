@@ -64,6 +64,7 @@ def test_a_training_on_a_cluster_has_a_page_of_its_curve_its_attempts_and_its_op
     assert "1 to 2it ended early, and attempt 2 followed" in shown.section("Attempts")
     assert "seed" in shown.section("Options of qcnn")
     assert SHA256 in shown.section("Repeat this run")
+    assert shown.section("Notes").endswith("the YAML of the job: kubectl qtj report toy --html FILE")
 
 
 def test_inference_adds_its_metrics_and_predictions_to_the_page(store: Store, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ NOT_NEEDED = {
     "the picture of the circuit, likewise": "qtj_trainer.simulate.picture",
     "SymPy's tensors, which the circuit as text and, by chance, its plan have loaded": "sympy.tensor.tensor",
     "functions that AutoGraph has rewritten": "__autograph_generated_file",
-    "the report, which is written at the end": "qtj_contract.report",
+    "the report, which is written at the end": "qtj_report",
 }
 
 

@@ -11,7 +11,7 @@ from tools.release.version import ROOT
 
 __all__ = ["FOLDERS", "MACHINES", "build_distributions"]
 
-FOLDERS = ("operator/qtj_contract", "operator/qtj_operator", "trainer/qtj_trainer", ".")
+FOLDERS = ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", "trainer/qtj_trainer", ".")
 _COMPILED = "trainer/qtj_trainer"
 MACHINES: Mapping[str, str] = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}
 """The processors that the trainer's wheel is built for, and the compiler for each on another machine."""

@@ -13,6 +13,7 @@ PACKAGES = {
     "quantumtrainingjob": "qtj",
     "quantumtrainingjob_contract": "qtj_contract",
     "quantumtrainingjob_operator": "qtj_operator",
+    "quantumtrainingjob_report": "qtj_report",
     "quantumtrainingjob_trainer": "qtj_trainer",
 }
 """The package that each distribution has, and it alone."""

@@ -90,13 +90,13 @@ def report(
         bool, typer.Option("--scaling", help="Compare the throughput of runs by their devices and workers.")
     ] = False,
 ) -> None:
-    """Show loss and predictions of a run: report.html, report.png and report.txt in its folder.
+    """Show loss and predictions of a run: report.html, report.svg and report.txt in its folder.
 
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
 
-    With --scaling, draw the throughput of several runs instead: scaling.png and scaling.txt in qtj-artifacts.
+    With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
-    With --cluster or -n, show what the cluster knows of a job. Nothing is written then, but with --html.
+    With --cluster or -n, show what the cluster knows and the job has stored. Nothing is written then, but with --html.
     """
     with input_checked(), needs_extra("operator", "report --cluster"):
         if html and (output or scaling):
@@ -112,7 +112,7 @@ def report(
 def _of_cluster(
     runs: Sequence[str], namespace: str | None, output: OutputFormat | None, html: Path | None, *, scaling: bool
 ) -> str:
-    from qtj.report.there import report_cluster_job  # noqa: PLC0415
+    from qtj.report.cluster import report_cluster_job  # noqa: PLC0415
 
     if scaling or len(runs) > 1:
         raise InputError("runs of this machine can be compared, and jobs of a cluster cannot: name one job")

@@ -30,7 +30,7 @@ from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.core.status import progress_status
 
-__all__ = ["ProgressLog", "progress_history"]
+__all__ = ["ProgressLog", "progress_history", "recorded_lines"]
 
 _NAME = "progress.jsonl"
 _TAIL_BYTES = 1 << 16
@@ -84,10 +84,19 @@ def progress_history(folder: Path) -> ProgressHistory:
     Raises:
         OSError: The record exists, but cannot be read.
     """
+    return read_progress(recorded_lines(folder))
+
+
+def recorded_lines(folder: Path) -> str:
+    """Returns the lines of the record of a run; a run of an earlier version has none.
+
+    Raises:
+        OSError: The record exists, but cannot be read.
+    """
     try:
-        return read_progress((folder / _NAME).read_text("utf-8", errors="replace"))
+        return (folder / _NAME).read_text("utf-8", errors="replace")
     except FileNotFoundError:
-        return ProgressHistory()
+        return ""
 
 
 def _is_known(record: BinaryIO, line: bytes) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
-from qtj.terminal.sparkline import sparkline
+from qtj_report.sparkline import sparkline
 
 __all__ = ["BOARD_HEADINGS", "board_cells", "share_done"]
 

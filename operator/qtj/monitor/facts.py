@@ -6,9 +6,9 @@ from typing import Any
 from qtj.monitor.replica import Replica
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
-from qtj.terminal.sparkline import sparkline
-from qtj_contract.report.wording import metric_name
 from qtj_operator.controller.client import Object
+from qtj_report.sparkline import sparkline
+from qtj_report.wording import metric_name
 
 __all__ = ["REPLICA_HEADINGS", "facts", "last_events", "replica_cells"]
 

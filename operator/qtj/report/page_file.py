@@ -7,24 +7,23 @@ from pathlib import Path
 
 from qtj.local.folder import Folder
 from qtj.local.history import History
-from qtj.report.comparison_page import comparison_page
-from qtj.report.details import details_of
+from qtj.report.local import run_content
 from qtj.runs.folders import PAGE, RecordedRun
-from qtj_contract.report.page import run_page
 from qtj_operator.api.status import FINISHED
 from qtj_operator.controller.client import Object
+from qtj_report.comparison_page import comparison_page
+from qtj_report.content import Content
+from qtj_report.page import run_page
 
 __all__ = ["page_at_end", "write_page"]
 
 
-def write_page(runs: Sequence[RecordedRun], path: Path) -> None:
+def write_page(found: Sequence[Content], path: Path, now: datetime) -> None:
     """Writes the page of a run, or one that compares several runs.
 
     Raises:
         OSError: It cannot be written.
     """
-    now = datetime.now(UTC)
-    found = [details_of(run, now) for run in runs]
     text = run_page(found[0], now) if len(found) == 1 else comparison_page(found, now)
     path.write_text(text, "utf-8")
 
@@ -42,7 +41,8 @@ def page_at_end(folder: Folder, job: Object) -> str:
     name = History().name_of(job["metadata"]["name"], folder)
     unfinished = path.with_name(f".{PAGE}.{os.getpid()}")  # `qtj run` and `qtj attach` may write the page at once
     try:
-        write_page([RecordedRun(name, folder, dict(job))], unfinished)
+        now = datetime.now(UTC)
+        write_page([run_content(RecordedRun(name, folder, dict(job)), now)], unfinished, now)
         unfinished.replace(path)
     except OSError as problem:
         return f"cannot write {path} ({problem.strerror}): free space on the disk, then run `qtj report {name}`"

@@ -1,24 +1,27 @@
 """`qtj report`: the results of runs on this machine, as text, as a picture and as a page.
 
-progress.jsonl, job.json, predictions ──▶ results ─┬─▶ report_text   ──▶ report.txt
-                                             │     ├─▶ report_figure ──▶ report.png
-                                             │     └─▶ report_data   ──▶ stdout, with -o
-events.jsonl, activity.jsonl, record ──▶ details ────▶ run_page, comparison_page ──▶ report.html, comparison.html
+                                         ┌─▶ run_page, comparison_page ──▶ report.html, comparison.html
+the folder of a run ──▶ Content ─────────┼─▶ report_text   ──▶ report.txt
+(a job of a cluster: qtj.report.cluster) ├─▶ report_picture ─▶ report.svg
+                                         └─▶ report_data   ──▶ stdout, with -o
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from qtj.local.history import History
 from qtj.report.comparison import comparison_text
-from qtj.report.data import report_data
-from qtj.report.figure import has_picture, report_figure
-from qtj.report.files import chosen_page_written, report_written, save_picture
+from qtj.report.files import chosen_page_written, report_written
+from qtj.report.local import run_content
 from qtj.report.page_file import write_page
-from qtj.report.results import RunResults, results_of
-from qtj.report.text import report_text
 from qtj.runs.folders import PAGE, RecordedRun
 from qtj.terminal.output_format import OutputFormat, formatted
+from qtj_operator.api.status import Phase
+from qtj_report.content import Content
+from qtj_report.data import report_data
+from qtj_report.picture import report_picture
+from qtj_report.text import report_text
 
 __all__ = ["report_for_programs", "report_runs"]
 
@@ -37,42 +40,50 @@ def report_runs(runs: Sequence[RecordedRun], html: Path | None) -> Iterator[str]
     """
     if html is not None:
         with chosen_page_written(html):
-            yield _page(runs, html)
+            yield _page(_contents(runs), html)
     elif len(runs) == 1:
         yield from _report_run(runs[0])
     else:
-        yield comparison_text(runs)
+        contents = _contents(runs)
+        yield comparison_text(runs, contents)
         root = History().root
         with report_written(root.absolute()):
-            yield _page(runs, root / _COMPARISON)
+            yield _page(contents, root / _COMPARISON)
 
 
 def report_for_programs(runs: Sequence[RecordedRun], form: OutputFormat) -> str:
     """Returns the report as programs read it, and writes nothing."""
-    data = [report_data(results_of(each.folder.path, each.job)) for each in runs]
+    data = [report_data(each) for each in _contents(runs)]
     return formatted(data, form, name=lambda each: each["run"])
 
 
 def _report_run(run: RecordedRun) -> Iterator[str]:
-    """Yields the text, writes it to report.txt, writes the page, and draws report.png if there are data for it."""
+    """Yields the text, writes it to report.txt, writes the page, and draws report.svg if there are data for it."""
     folder = run.folder.path
-    found = results_of(folder, run.job)
-    logs = [f"logs           {folder / 'logs'}"] if found.status.phase == "Failed" else []
+    [found] = _contents([run])
+    logs = [f"logs           {folder / 'logs'}"] if found.phase == Phase.FAILED else []
     text = "\n".join([*report_text(found), *logs])
     yield text  # first, so that a full disk cannot hide it
     with report_written(folder.absolute()):
         (folder / "report.txt").write_text(f"{text}\n", "utf-8")
-        yield _page([run], folder / PAGE)
-        yield f"picture: {_picture(found, folder / 'report.png')}"
+        yield _page([found], folder / PAGE)
+        yield f"picture: {_picture(found, folder / 'report.svg')}"
 
 
-def _page(runs: Sequence[RecordedRun], path: Path) -> str:
-    write_page(runs, path)
+def _contents(runs: Sequence[RecordedRun]) -> Sequence[Content]:
+    now = datetime.now(UTC)
+    return [run_content(run, now) for run in runs]
+
+
+def _page(found: Sequence[Content], path: Path) -> str:
+    write_page(found, path, datetime.now(UTC))
     return f"page: {path}"
 
 
-def _picture(found: RunResults, path: Path) -> str:
+def _picture(found: Content, path: Path) -> str:
     """Draws the picture; returns its path, or why there is none."""
-    if not has_picture(found):
+    drawn = report_picture(found)
+    if drawn is None:
         return "none, because no epoch with a finite loss and no finite prediction is recorded"
-    return save_picture(lambda: report_figure(found), path)
+    path.write_text(drawn, "utf-8")
+    return str(path)

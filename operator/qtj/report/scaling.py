@@ -12,10 +12,10 @@ from qtj.runs.folders import RecordedRun, find_run
 from qtj.runs.listing import recorded_runs
 from qtj.terminal.errors import InputError
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.throughput import steady_epochs, throughput
 from qtj_operator.api.job import main_container
 from qtj_operator.api.names import Role
 from qtj_operator.api.spec import Strategy
+from qtj_report.throughput import steady_epochs, throughput
 
 __all__ = ["Scale", "Scaling", "scaling_of"]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from qtj_contract.report.content import Attempt, Stage
 from qtj_operator.api.conditions import FAILURES, Reason
+from qtj_report.content import Attempt, Stage
 
 __all__ = ["Moment", "attempts_of", "moments_of", "stages_of"]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import qtj_contract as contract
+from qtj_contract import run_name as contract_run_name
 from qtj_contract.progress_log import moments_of_attempts, progress_line
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.copies import Copies
@@ -26,8 +27,8 @@ def has_report(environment: Mapping[str, str]) -> bool:
 
 
 def report_path(environment: Mapping[str, str], suffix: str) -> str:
-    """Returns the name of a file of the report, which no other job and no user writes, relative to the artifacts."""
-    return f"reports/{run_name(environment)}{suffix}"
+    """Returns the name of a file of the report, relative to the artifacts."""
+    return contract_run_name.report_path(run_name(environment), suffix)
 
 
 class StoredProgress:

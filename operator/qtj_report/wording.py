@@ -1,10 +1,10 @@
 """Numbers, times and sizes as a page shows them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["duration", "metric_name", "moment", "number", "option_text", "share"]
+__all__ = ["duration", "metric_name", "moment", "named_metrics", "number", "option_text", "share"]
 
 _MINUTE, _HOUR = 60, 3600
 _SHOWN_IN_SECONDS = 120
@@ -24,6 +24,11 @@ def metric_name(name: str, measured_by: str, curves: Collection[str] = ("loss", 
         curves: The names of the curves that are shown with it.
     """
     return f"{'final' if measured_by == 'training' else measured_by} {name}" if name.lower() in curves else name
+
+
+def named_metrics(metrics: Mapping[str, float], measured_by: str) -> Mapping[str, float]:
+    """Returns metrics by names that no curve of the training has."""
+    return {metric_name(name, measured_by): value for name, value in metrics.items()}
 
 
 def option_text(value: Any) -> str:  # noqa: ANN401  JSON

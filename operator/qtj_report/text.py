@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from qtj.report.results import RunResults
-from qtj.terminal.sparkline import sparkline
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
-from qtj_contract.report.wording import metric_name
+from qtj_report.content import Content
+from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.sparkline import sparkline
+from qtj_report.wording import metric_name
 
 __all__ = ["report_text"]
 
@@ -17,7 +17,7 @@ _NAMED_EPOCHS = 5
 _INDENT = " " * 15
 
 
-def report_text(found: RunResults) -> Iterator[str]:
+def report_text(found: Content) -> Iterator[str]:
     """Yields the lines."""
     yield found.headline
     yield from _epochs(found)
@@ -31,17 +31,16 @@ def report_text(found: RunResults) -> Iterator[str]:
     yield from found.notes
 
 
-def _epochs(found: RunResults) -> Iterator[str]:
-    progress = found.status.progress
-    done = max(progress.epoch if progress else 0, found.epochs[-1].number if found.epochs else 0)
+def _epochs(found: Content) -> Iterator[str]:
+    done = max(found.done, found.epochs[-1].number if found.epochs else 0)
     if not done:
         yield "epochs         none recorded yet"
         return
-    asked = f" of {progress.epochs}" if progress and progress.epochs else ""
+    asked = f" of {found.asked}" if found.asked else ""
     yield f"epochs         {done}{asked}"
-    if progress and progress.best_epoch and found.status.weights:
-        early = "stopped early; " if progress.epoch < (progress.epochs or 0) else ""
-        yield f"{_INDENT}{early}the weights are those of epoch {progress.best_epoch}"
+    if found.kept_epoch:
+        early = "stopped early; " if found.done < (found.asked or 0) else ""
+        yield f"{_INDENT}{early}the weights are those of epoch {found.kept_epoch}"
     for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
             yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"
@@ -50,14 +49,14 @@ def _epochs(found: RunResults) -> Iterator[str]:
         yield f"{_INDENT}{missed} of them started and ended between two polls, and are not recorded"
 
 
-def _loss(found: RunResults) -> Iterator[str]:
+def _loss(found: Content) -> Iterator[str]:
     known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
     if known:
         yield f"loss           {sparkline([each.loss for each in found.epochs])}"
         yield f"{_INDENT}{_from_to(known)}"
-    elif found.status.progress and found.status.progress.loss is not None:
-        which = "the last epoch" if found.status.progress.epoch else "the first epoch, which is not done"
-        yield f"loss           {found.status.progress.loss:.4g} in {which}"
+    elif found.last_loss is not None:
+        which = "the last epoch" if found.done else "the first epoch, which is not done"
+        yield f"loss           {found.last_loss:.4g} in {which}"
     yield from _gaps(found.epochs)
 
 

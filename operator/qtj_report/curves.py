@@ -5,11 +5,11 @@ from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.chart import Curve, Mark, curve_chart
-from qtj_contract.report.element import node
-from qtj_contract.report.parts import table
-from qtj_contract.report.scores import is_drawable
-from qtj_contract.report.wording import number
+from qtj_report.chart import Chart, Curve, Mark, curve_chart
+from qtj_report.element import node
+from qtj_report.parts import table
+from qtj_report.scores import is_drawable
+from qtj_report.wording import number
 
 __all__ = ["QUANTITIES", "curve_of", "epoch_table", "training_charts"]
 
@@ -28,7 +28,7 @@ QUANTITIES: dict[str, dict[str, Callable[[EpochRecord], float | None]]] = {
 _LISTED_EPOCHS = 200
 
 
-def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Element]:
+def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Chart]:
     """Yields a chart for each quantity that was recorded."""
     marks = [
         Mark(after.number - 0.5, f"attempt {after.attempt}")

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from importlib import resources
 from importlib.metadata import PackageNotFoundError
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.element import markup, node
-from qtj_contract.report.wording import moment
 from qtj_contract.version import installed_version
+from qtj_report.element import markup, node
+from qtj_report.style import page_style
+from qtj_report.wording import moment
 
 __all__ = ["document"]
-
-_STYLE = "page.css"
 
 
 def document(title: str, content: Sequence[Element | None], written: datetime) -> str:
@@ -29,7 +27,7 @@ def document(title: str, content: Sequence[Element | None], written: datetime) -
         node("meta", name="viewport", content="width=device-width, initial-scale=1"),
         node("meta", name="color-scheme", content="light dark"),
         node("title", title),
-        node("style", resources.files(__package__).joinpath(_STYLE).read_text("utf-8")),
+        node("style", page_style()),
     )
     footer = node("footer", f"Written by qtj {_version()} on {moment(written)}")
     page = node("html", head, node("body", node("main", *content), footer), lang="en")

@@ -5,15 +5,14 @@ from datetime import datetime
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from qtj.report.comparison import differences, named_metrics
-from qtj_contract.report.chart import curve_chart
-from qtj_contract.report.content import Content
-from qtj_contract.report.curves import QUANTITIES, curve_of
-from qtj_contract.report.document import document
-from qtj_contract.report.element import Child, node
-from qtj_contract.report.overview import phase_badge
-from qtj_contract.report.parts import section, table
-from qtj_contract.report.wording import duration, number, option_text
+from qtj_report.chart import curve_chart
+from qtj_report.content import Content
+from qtj_report.curves import QUANTITIES, curve_of
+from qtj_report.document import document
+from qtj_report.element import Child, node
+from qtj_report.overview import phase_badge
+from qtj_report.parts import section, table
+from qtj_report.wording import duration, named_metrics, number, option_text
 
 __all__ = ["comparison_page"]
 
@@ -21,6 +20,9 @@ _COMPARED: Mapping[str, Callable[[Content], Mapping[str, Any]]] = {
     "Options that differ": lambda run: run.record.options,
     "Versions that differ": lambda run: run.record.versions,
 }
+
+
+_MISSING = object()
 
 
 def comparison_page(runs: Sequence[Content], written: datetime) -> str:
@@ -67,7 +69,7 @@ def _curves(runs: Sequence[Content]) -> Iterator[Element]:
         for name, value in sets.items():
             curves = [curve_of(run.title, run.epochs, value, color) for color, run in enumerate(runs)]
             if drawn := [curve for curve in curves if curve.known]:
-                charts.append(curve_chart(f"{title}, {name}", drawn))
+                charts.append(curve_chart(f"{title}, {name}", drawn).figure)
     if charts:
         yield section("Training", node("div", *charts, class_="charts"))
 
@@ -75,7 +77,13 @@ def _curves(runs: Sequence[Content]) -> Iterator[Element]:
 def _differences(runs: Sequence[Content]) -> Iterator[Element]:
     for title, of in _COMPARED.items():
         values = [of(run) for run in runs]
-        if names := differences(values):
+        if names := _different(values):
             rows = [[name, *(option_text(each.get(name)) for each in values)] for name in names]
             columns = range(1, len(runs) + 1)
             yield section(title, table(["", *(run.title for run in runs)], rows, numbers=columns))
+
+
+def _different(values: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    """Returns the names whose values differ between runs. A name that one of the runs lacks counts as different."""
+    names = sorted({name for each in values for name in each})
+    return [name for name in names if any(each.get(name, _MISSING) != values[0].get(name, _MISSING) for each in values)]

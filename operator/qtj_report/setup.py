@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from qtj_contract.quantities import in_words
-from qtj_contract.report.content import Content, TrainingRecord
-from qtj_contract.report.element import Child, node
-from qtj_contract.report.parts import facts, listing, section
-from qtj_contract.report.wording import duration, number, option_text
+from qtj_report.content import Content, TrainingRecord
+from qtj_report.element import Child, node
+from qtj_report.parts import facts, listing, section
+from qtj_report.wording import duration, number, option_text
 
 __all__ = ["circuit_section", "options_section", "repeat_section", "resources_section", "versions_section"]
 

@@ -4,22 +4,21 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from qtj.report.results import RunResults
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.content import Content
+from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 
 __all__ = ["report_data"]
 
 
-def report_data(found: RunResults) -> Mapping[str, Any]:
+def report_data(found: Content) -> Mapping[str, Any]:
     """Returns the content of a report without rounding; a number that is unknown or not finite is null."""
-    progress = found.status.progress
     return {
         "run": found.title,
         "phase": found.phase,
         "message": found.headline,
-        "epochs": (progress and progress.epochs) or None,
+        "epochs": found.asked,
         "history": [_epoch(each) for each in found.epochs],
         "metrics": {name: _finite(value) for name, value in found.metrics.items()},
         "predictions": found.predictions and _scores(found.predictions),

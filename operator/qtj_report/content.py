@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.throughput import steady_epochs, throughput
+from qtj_report.throughput import steady_epochs, throughput
 
 __all__ = ["Attempt", "Content", "FailedReplica", "Repetition", "Stage", "TrainingRecord"]
 
@@ -132,10 +132,13 @@ class Content:
         phase: Its phase, such as Complete.
         headline: How it ended, or its current state.
         asked: The epochs that were asked for.
+        done: The epochs that are finished, as far as the status tells.
+        last_loss: The last training loss that the status has.
+        kept_epoch: With early stopping, the epoch whose weights are stored.
         epochs: Its epochs, in order.
         metrics: The final metrics, by name.
         measured_by: What measured them: inference or training.
-        predictions: The predictions of its inference.
+        predictions: The predictions of its inference, if they can be read.
         notes: Sentences about data that are in another place or cannot be read.
         record: How its weights were trained.
         began: When it started.
@@ -153,6 +156,9 @@ class Content:
     phase: str
     headline: str
     asked: int | None = None
+    done: int = 0
+    last_loss: float | None = None
+    kept_epoch: int | None = None
     epochs: Sequence[EpochRecord] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     measured_by: str = "training"

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.report.content import Attempt, Content, FailedReplica, Stage
-from qtj_contract.report.element import node
-from qtj_contract.report.parts import section, table
-from qtj_contract.report.wording import duration, moment, share
+from qtj_report.content import Attempt, Content, FailedReplica, Stage
+from qtj_report.element import node
+from qtj_report.parts import section, table
+from qtj_report.wording import duration, moment, share
 
 __all__ = ["attempts_section", "time_section"]
 

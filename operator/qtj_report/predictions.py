@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from qtj_contract.predictions import Predictions
-from qtj_contract.report.chart import scatter_chart
-from qtj_contract.report.element import node
-from qtj_contract.report.parts import section
-from qtj_contract.report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs
-from qtj_contract.report.wording import number, share
+from qtj_report.chart import scatter_chart
+from qtj_report.element import node
+from qtj_report.parts import section
+from qtj_report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs
+from qtj_report.wording import number, share
 
 __all__ = ["predictions_section"]
 
@@ -27,7 +27,7 @@ def predictions_section(found: Predictions) -> Element:
     if found.classes and len(found.classes) <= LISTED_CLASSES:
         picture: Element | None = _confusion_table(found)
     else:
-        picture = scatter_chart("Class numbers" if found.classes else "Predictions", drawn) if drawn else None
+        picture = scatter_chart("Class numbers" if found.classes else "Predictions", drawn).figure if drawn else None
     return section("Predictions", node("p", summary + lost), picture)
 
 

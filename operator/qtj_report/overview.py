@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.content import Content
-from qtj_contract.report.element import node
-from qtj_contract.report.parts import card
-from qtj_contract.report.wording import duration, metric_name, moment, number
+from qtj_report.content import Content
+from qtj_report.element import node
+from qtj_report.parts import card
+from qtj_report.wording import duration, metric_name, moment, number
 
 __all__ = ["cards", "heading", "phase_badge"]
 

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.content import Content
-from qtj_contract.report.curves import epoch_table, training_charts
-from qtj_contract.report.document import document
-from qtj_contract.report.element import node
-from qtj_contract.report.history import attempts_section, time_section
-from qtj_contract.report.overview import cards, heading
-from qtj_contract.report.parts import section
-from qtj_contract.report.predictions import predictions_section
-from qtj_contract.report.scores import finite_pairs
-from qtj_contract.report.setup import (
+from qtj_report.content import Content
+from qtj_report.curves import epoch_table, training_charts
+from qtj_report.document import document
+from qtj_report.element import node
+from qtj_report.history import attempts_section, time_section
+from qtj_report.overview import cards, heading
+from qtj_report.parts import section
+from qtj_report.predictions import predictions_section
+from qtj_report.scores import finite_pairs
+from qtj_report.setup import (
     circuit_section,
     options_section,
     repeat_section,
@@ -34,7 +34,7 @@ def _results(found: Content) -> Iterator[Element]:
     if found.notes:
         yield section("Notes", node("ul", *(node("li", note) for note in found.notes)))
     if found.epochs:
-        charts = node("div", *training_charts(found.epochs), class_="charts")
+        charts = node("div", *(each.figure for each in training_charts(found.epochs)), class_="charts")
         yield section("Training", charts, epoch_table(found.epochs))
     if found.predictions and finite_pairs(found.predictions):
         yield predictions_section(found.predictions)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from qtj_contract.report.element import Child, node
+from qtj_report.element import Child, node
 
 __all__ = ["card", "facts", "listing", "section", "table"]
 

@@ -1,0 +1,130 @@
+"""`qtj report --cluster`: what a cluster knows of a job, and what the job has stored, if the user may read it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from qtj.cluster.connection import on_cluster
+from qtj.cluster.events import events_of_job
+from qtj.cluster.jobs import job_named
+from qtj.report.files import chosen_page_written
+from qtj.report.job import in_utc, job_content, with_course
+from qtj.report.stages import Moment, moments_of
+from qtj.report.store import read_any
+from qtj.runs.line_view import end_sentence
+from qtj.terminal.output_format import OutputFormat, formatted
+from qtj_contract.run_name import report_path, run_name
+from qtj_operator.api.artifacts import ReusePolicy
+from qtj_operator.api.job import training_id
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import Phase, Status
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.controller.client import Object
+from qtj_report.artifacts import NoAccessError, Read, attempts_in, file_of, with_artifacts
+from qtj_report.content import Content
+from qtj_report.data import report_data
+from qtj_report.page import run_page
+from qtj_report.text import report_text
+
+__all__ = ["cluster_content", "report_cluster_job"]
+
+_STORED = "curves, options, circuit and predictions"
+_ROUNDED = timedelta(seconds=2)
+"""How much later than it happened an event may be written."""
+
+
+def report_cluster_job(job: str, namespace: str | None, html: Path | None, form: OutputFormat | None) -> str:
+    """Returns the report of a job, or writes its page.
+
+    Args:
+        job: Its name.
+        namespace: Its namespace; None for that of the current context.
+        html: Where the page is written; None for a report as text.
+        form: The form for programs; None for text.
+
+    Raises:
+        InputError: There is no such job or no cluster, the API server refuses, or the page cannot be written.
+    """
+    raw, events, now = on_cluster(partial(_read, job), namespace)
+    found = cluster_content(raw, events, now, read_any)
+    if form:
+        return formatted([report_data(found)], form, name=lambda each: each["run"])
+    if html is None:
+        return "\n".join(report_text(found))
+    with chosen_page_written(html):
+        html.write_text(run_page(found, now), "utf-8")
+    return f"page: {html}"
+
+
+async def _read(name: str, client: ApiClient, namespace: str) -> tuple[Object, Sequence[Object], datetime]:
+    job = await job_named(client, (namespace, name))
+    events = await events_of_job(client.transport, namespace, name)
+    uid = job["metadata"]["uid"]  # events of an earlier job of this name may still be there
+    return job, [each for each in events if each["involvedObject"].get("uid") == uid], client.now()
+
+
+def cluster_content(job: Object, events: Sequence[Object], now: datetime, read: Read) -> Content:
+    """Returns what a report shows of a job.
+
+    Args:
+        job: The job.
+        events: The events of the job itself.
+        now: The time, by the clock of the API server.
+        read: Reads its artifacts.
+    """
+    status = read_status(job)
+    name, phase = job["metadata"]["name"], status.phase or Phase.PENDING
+    found = _with_stored(job_content(name, phase, end_sentence(job), _as_written(job), status), job, status, read)
+    moments = moments_of(events, ())
+    if status.start_time is None or _are_complete(moments, status):
+        return with_course(found, status, moments, now)
+    gone = "the API server has deleted the first events, so the time by stage and what ended attempts are not shown"
+    return with_course(replace(found, notes=[*found.notes, gone]), status, (), now)
+
+
+def _with_stored(found: Content, job: Object, status: Status, read: Read) -> Content:
+    """Adds what the job has stored; a note says where it is if it cannot be read."""
+    address = _epochs_address(job, status)
+    try:
+        stored = read(address) if status.attempt else None
+    except (NoAccessError, OSError) as problem:
+        return replace(found, notes=[f"{_STORED} are not shown: {problem}"])
+    if stored is None and status.attempt and (status.report or file_of(address)):
+        return replace(found, notes=[f"{_STORED} are not on this machine: {status.report or address}"])
+    lines = (stored or b"").decode(errors="replace")
+    attempts = list(attempts_in(lines, is_trained=status.weights is not None))
+    return with_artifacts(replace(found, attempts=attempts), lines, status.weights.uri if status.weights else "", read)
+
+
+def _epochs_address(job: Object, status: Status) -> str:
+    """Returns where the trainer stores the epochs of a job: beside its page, or where that will be."""
+    if status.report:
+        return f"{status.report.removesuffix('.html')}.jsonl"
+    meta, artifacts = job["metadata"], job["spec"]["artifacts"]
+    uid = meta["uid"]
+    if artifacts.get("reusePolicy") == ReusePolicy.SAME_SPEC:
+        uid = training_id(meta["namespace"], meta["name"], status.spec_digest or "")
+    return f"{artifacts['uri'].rstrip('/')}/{report_path(run_name(meta['name'], uid), '.jsonl')}"
+
+
+def _are_complete(moments: Sequence[Moment], status: Status) -> bool:
+    """Returns whether the first events are known: by default, an API server keeps events for one hour."""
+    if not moments:
+        return False
+    return status.first_running_time is None or moments[0].time <= in_utc(status.first_running_time) + _ROUNDED
+
+
+def _as_written(job: Object) -> Mapping[str, Any]:
+    """Returns the job without what kubectl notes in it about the last file that was applied."""
+    meta = dict(job["metadata"])
+    kept = dict(_without_kubectl(meta.pop("annotations", None) or {}))
+    return {**job, "metadata": {**meta, **({"annotations": kept} if kept else {})}}
+
+
+def _without_kubectl(annotations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in annotations.items():
+        if not name.startswith("kubectl.kubernetes.io/"):
+            yield name, value

@@ -1,0 +1,102 @@
+"""What a report shows of a run on this machine, from its folder."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from qtj.local.activity import activities_of
+from qtj.local.follow import events_of
+from qtj.local.history import INTERRUPTED, phase_of
+from qtj.local.progress_log import recorded_lines
+from qtj.report.job import job_content, with_course
+from qtj.report.stages import moments_of
+from qtj.report.store import read_file
+from qtj.runs.folders import RecordedRun
+from qtj.runs.line_view import end_sentence
+from qtj_contract import TerminationMessage
+from qtj_operator.api.job import training_id
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.status import Status
+from qtj_report.artifacts import file_of, with_artifacts
+from qtj_report.content import Content
+
+__all__ = ["run_content"]
+
+_RESULT = "result.json"
+
+
+def run_content(run: RecordedRun, now: datetime) -> Content:
+    """Reads what a report shows of a run from its folder.
+
+    Args:
+        run: The run.
+        now: The time, which is the end of an active run.
+    """
+    folder, status, notes = run.folder.path, read_status(run.job), list[str]()
+    found = _of_job(run, status)
+    lines = _lines(folder, notes)
+    metrics = found.metrics or _result(folder, _owners(run.job["metadata"], status), notes)
+    weights = status.weights.uri if status.weights else ""
+    found = with_artifacts(replace(found, metrics=metrics, notes=notes), lines, weights, read_file)
+    found = replace(found, record=replace(found.record, weights_bytes=_size(weights)))
+    end = now if run.folder.is_active else datetime.fromtimestamp(run.folder.changed, UTC)
+    return with_course(found, status, moments_of(events_of(run.folder), activities_of(folder)), end)
+
+
+def _of_job(run: RecordedRun, status: Status) -> Content:
+    folder, name = run.folder.path, run.job["metadata"]["name"]
+    title = f"{name}/{folder.name}" if folder.name.isdecimal() and folder.parent.name == name else name
+    phase = phase_of(run.job, is_active=run.folder.is_active)
+    ended = end_sentence({"metadata": {"name": name}, "status": status.to_dict()})
+    return job_content(title, phase, f"{name} was interrupted" if phase == INTERRUPTED else ended, run.job, status)
+
+
+def _lines(folder: Path, notes: list[str]) -> str:
+    try:
+        return recorded_lines(folder)
+    except OSError as problem:
+        notes.append(f"the epochs cannot be read from {problem.filename} ({problem.strerror})")
+        return ""
+
+
+def _owners(meta: Mapping[str, Any], status: Status) -> Collection[str | None]:
+    """Returns the values of `QTJ_JOB_UID` in a result of the job; None stands for an earlier trainer."""
+    same_spec = training_id(meta["namespace"], meta["name"], status.spec_digest or "")
+    return (None, meta.get("uid"), same_spec)
+
+
+def _result(folder: Path, owners: Collection[str | None], notes: list[str]) -> Mapping[str, float]:
+    """Returns the metrics of result.json, which is on this machine unless the artifacts are in a bucket."""
+    try:
+        text = (folder / _RESULT).read_text("utf-8", errors="replace")
+    except FileNotFoundError:
+        return {}
+    except OSError as problem:
+        notes.append(f"the metrics of the training cannot be read from {folder / _RESULT} ({problem.strerror})")
+        return {}
+    result = _without_weights(text)
+    message = TerminationMessage.parse(json.dumps(result))
+    if result is None or message is None:
+        notes.append(f"the metrics of the training cannot be read: {folder / _RESULT} is not the result of a training")
+        return {}
+    # Another job that used the same folder may have written it.
+    return message.metrics if result.get("jobUid") in owners else {}
+
+
+def _without_weights(text: str) -> dict[str, Any] | None:
+    """Returns a result without weights that have a relative address, because no termination message has them."""
+    try:
+        return {name: value for name, value in json.loads(text).items() if name != "weights"}
+    except (ValueError, AttributeError, RecursionError):
+        return None
+
+
+def _size(weights: str) -> int | None:
+    path = file_of(weights)
+    try:
+        return path.stat().st_size if path else None
+    except OSError:
+        return None

@@ -1,0 +1,136 @@
+"""The picture of a report: which charts it has, and what stands on their axes."""
+
+import math
+import tracemalloc
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from qtj_contract.predictions import Predictions
+from qtj_contract.progress_log import EpochRecord
+from qtj_report.chart import Chart
+from qtj_report.content import Content
+from qtj_report.picture import report_charts, report_picture
+
+ANIMALS = Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, 1], examples=3)
+LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)
+
+
+def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> Content:
+    return Content(title=title, phase="Complete", headline="done", epochs=epochs, predictions=predictions)
+
+
+def epochs(*losses: float | None) -> list[EpochRecord]:
+    return [EpochRecord(number, 1, loss) for number, loss in enumerate(losses, start=1)]
+
+
+def titles(charts: Sequence[Chart]) -> list[str]:
+    return [each.title for each in charts]
+
+
+def texts(chart: Chart) -> list[str]:
+    return ["".join(each.itertext()) for each in chart.shapes if each.tag == "text"]
+
+
+def test_the_picture_is_one_well_formed_file_that_needs_no_other_and_has_no_variables() -> None:
+    drawn = report_picture(found([*epochs(0.5, 0.25), EpochRecord(3, 2, 0.125, accuracy=0.5)], ANIMALS, title="own/2"))
+
+    assert drawn is not None
+    root = ET.fromstring(drawn)
+    text = "{http://www.w3.org/2000/svg}text"
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    words = ["".join(each.itertext()) for each in root.iter(text)]
+    assert words[0] == "own/2 (Complete)"
+    assert {"Loss", "Accuracy", "Predictions: 2 of 3 right", "training set", "held-out set"} <= set(words)
+    assert "var(" not in drawn, "few programs but browsers know them"
+    assert drawn.count("http") == 1, "the name space alone"
+
+
+def test_what_a_program_writes_is_text_and_never_markup() -> None:
+    names = ("</style><script>", "\x1b[2J&amp;\x00")
+
+    drawn = report_picture(found(predictions=Predictions(classes=names, labels=[0], predictions=[1], examples=1)))
+
+    assert drawn is not None
+    assert [each.tag for each in ET.fromstring(drawn).iter() if each.tag.endswith("script")] == []
+
+
+@pytest.mark.parametrize(
+    ("told", "curves"),
+    [
+        ({"training_accuracy": 0.5}, ["training set"]),
+        ({"accuracy": 0.5}, ["held-out set"]),
+        ({"training_accuracy": 0.5, "accuracy": 0.25}, ["training set", "held-out set"]),
+    ],
+)
+def test_accuracy_has_a_chart_between_loss_and_predictions(told: dict[str, Any], curves: list[str]) -> None:
+    history = [EpochRecord(number, 1, 0.5, **told) for number in (1, 2)]
+
+    charts = report_charts(found(history, ANIMALS))
+
+    assert titles(charts) == ["Loss", "Accuracy", "Predictions: 2 of 3 right"]
+    assert [each.text for each in charts[1].legend] == curves
+
+
+def test_each_chart_is_there_only_if_there_are_data_for_it() -> None:
+    assert titles(report_charts(found(epochs(0.5)))) == ["Loss"]
+    assert titles(report_charts(found([EpochRecord(1, 1, None, training_accuracy=0.5)]))) == ["Accuracy"]
+    assert titles(report_charts(found(epochs(None), LINE))) == ["Predictions: root mean square error 0.7071"]
+
+
+@pytest.mark.parametrize("losses", [(), (None,), (math.nan, math.inf)])
+def test_without_anything_to_draw_there_is_no_picture(losses: tuple[float | None, ...]) -> None:
+    nothing = Predictions(labels=[1.0], predictions=[None], examples=1)
+
+    assert report_picture(found(epochs(*losses), nothing)) is None
+
+
+def test_what_is_not_finite_is_a_gap_and_a_restart_a_line_between_two_epochs() -> None:
+    history = [*epochs(0.5, math.inf), EpochRecord(3, 2, 0.25)]
+
+    [loss] = report_charts(found(history))
+
+    [curve] = [each for each in loss.shapes if each.tag == "path"]
+    assert curve.attrib["d"].count("M") == 2
+    [mark] = [each for each in loss.shapes if each.attrib.get("class") == "mark"]
+    assert float(mark.attrib["x1"]) == 66 + 0.75 * (422 - 66), "between the second and the third of three epochs"
+    assert "attempt 2" in texts(loss)
+
+
+def test_classes_stand_on_both_axes_and_each_cell_has_its_count() -> None:
+    [chart] = report_charts(found(predictions=ANIMALS))
+
+    assert texts(chart) == ["catcat", "catcat", "dogdog", "dogdog", "1", "1", "0", "1"]
+    assert [each.text for each in chart.legend] == ["rows: label, columns: prediction"]
+    shades = [each.attrib["fill-opacity"] for each in chart.shapes if each.tag == "rect"]
+    assert shades == ["0.600", "0.600", "0.000", "0.600"]
+
+
+def test_a_long_name_of_a_class_is_cut_and_whole_where_one_points() -> None:
+    names = ("sparse categorical", "dog")
+
+    [chart] = report_charts(found(predictions=Predictions(classes=names, labels=[0], predictions=[1], examples=1)))
+
+    assert texts(chart)[0] == "sparse categoricalsparse …"
+
+
+def test_a_regression_is_drawn_as_predictions_against_labels() -> None:
+    [chart] = report_charts(found(predictions=LINE))
+
+    assert texts(chart)[-2:] == ["label", "prediction"]
+    [points] = [each for each in chart.shapes if each.attrib.get("class") == "points"]
+    assert points.attrib["d"] == "M66.0 119.0h0M422.0 12.0h0"
+
+
+def test_more_classes_than_a_matrix_has_room_for_are_points() -> None:
+    many = Predictions(classes=["class"] * 30_000, labels=[0, 29_999], predictions=[0, 1], examples=2)
+
+    tracemalloc.start()
+    [chart] = report_charts(found(predictions=many))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 100 * 2**20, "a matrix of 30,000 classes takes gigabytes"
+    assert (chart.title, [each for each in chart.shapes if each.tag == "rect"]) == ("Predictions: 1 of 2 right", [])

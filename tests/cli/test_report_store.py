@@ -1,0 +1,71 @@
+"""How `qtj report` reads artifacts: files, and a bucket by the rights of the user."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from qtj.report.store import read_any, read_file
+from qtj_report.artifacts import NoAccessError
+
+OBJECTS = {"/lab/o/toy/reports/toy 1.jsonl": (200, b"{}"), "/lab/o/secret": (403, b"no right to storage.objects.get")}
+
+
+class Bucket(BaseHTTPRequestHandler):
+    """Answers downloads as Cloud Storage does."""
+
+    def do_GET(self) -> None:
+        place = unquote(self.path.partition("?")[0]).removeprefix("/download/storage/v1/b")
+        code, body = OBJECTS.get(place, (404, b"none"))
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    server = HTTPServer(("127.0.0.1", 0), Bucket)
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.usefixtures("bucket")
+def test_an_object_of_a_bucket_is_read_and_a_missing_one_is_none() -> None:
+    assert read_any("gs://lab/toy/reports/toy 1.jsonl") == b"{}"
+    assert read_any("gs://lab/toy/reports/toy-2.jsonl") is None
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_bucket_that_refuses_is_a_sentence() -> None:
+    with pytest.raises(NoAccessError, match=r"^gs://lab/secret cannot be read \(403 .*objects.get.*\): `gcloud "):
+        read_any("gs://lab/secret")
+
+
+def test_without_the_library_a_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.cloud.storage", None)
+
+    with pytest.raises(NoAccessError, match="to read gs://lab/x needs google-cloud-storage"):
+        read_any("gs://lab/x")
+
+
+def test_files_are_read_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a b").write_bytes(b"x")
+
+    for read in (read_any, read_file):
+        assert read((tmp_path / "a b").as_uri()) == b"x"
+        assert read((tmp_path / "none").as_uri()) is None
+    with pytest.raises(OSError, match="Is a directory"):
+        read_any(tmp_path.as_uri())

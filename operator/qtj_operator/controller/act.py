@@ -10,15 +10,13 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
-from qtj_operator.controller.turns import TurnOver, never_over
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
 from qtj_operator.manifests.manifest import Manifest
 
-__all__ = ["PARALLEL", "Obstacle", "act"]
+__all__ = ["PARALLEL", "JobChanged", "Obstacle", "act", "always"]
 
 PARALLEL = 8
-"""Requests under way at once for one job. Those of all passes together are fewer than the client allows, so that none
-waits for requests of other jobs that hang."""
+"""Requests under way at once for one job."""
 
 _AT_ONCE = 20
 """Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""
@@ -40,6 +38,15 @@ _NO_POD_GROUPS = (
 )
 
 
+class JobChanged(Exception):  # noqa: N818  it is no error
+    """The job was deleted, created again, suspended or edited while a pass over it was under way."""
+
+
+def always(_job: Job) -> bool:
+    """Takes every job for current."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """An action that cannot be carried out, in a sentence for the user.
@@ -56,7 +63,7 @@ class Obstacle:
 
 
 async def act(
-    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job, int], bool] = never_over
+    client: Client, job: Job, actions: Sequence[Action], is_current: Callable[[Job], bool] = always
 ) -> Obstacle | None:
     """Carries out `actions`; returns what prevents a child, if anything does.
 
@@ -64,30 +71,24 @@ async def act(
         client: The cluster.
         job: The job.
         actions: What to do.
-        is_over: Whether to leave the rest to another pass; asked before each action, with how many are begun.
+        is_current: Tells whether the job is as it was when the actions were decided; asked before each.
 
     Raises:
         ApiError: The server could not be reached or is too busy; the pass is to be repeated.
-        TurnOver: Another pass is to do the rest.
+        JobChanged: The job has changed meanwhile; another pass is to decide anew.
     """
     limit = asyncio.Semaphore(PARALLEL)
-    begun, left = 0, False
 
     async def one(action: Action) -> Obstacle | None:
-        nonlocal begun, left
         async with limit:
-            left = left or is_over(job, begun)
-            if left:
-                return None
-            begun += 1
+            if not is_current(job):
+                raise JobChanged
             return await _carry_out(client, job, action)
 
     for stage in _stages(actions):
         obstacles = await _all(one(action) for action in stage)
         if obstacles:
             return obstacles[0]
-        if left:
-            raise TurnOver
     return None
 
 

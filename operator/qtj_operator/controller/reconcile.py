@@ -9,7 +9,7 @@ from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Status
-from qtj_operator.controller.act import Obstacle, act
+from qtj_operator.controller.act import JobChanged, Obstacle, act, always
 from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.companions import Companions
@@ -23,7 +23,6 @@ from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.repairs import Repairs
-from qtj_operator.controller.turns import TurnOver, never_over
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.editable import has_run
@@ -57,7 +56,7 @@ class Reconciler:
         companions: What accompanies the jobs.
         readings: What their children were parsed into.
         platform: What pods run on.
-        is_over: Whether a pass with many actions is to leave the rest to another one; see `Turns`.
+        is_current: Tells whether a job is still as it was when it was read; see `Cache.is_current`.
     """
 
     client: Client
@@ -71,7 +70,7 @@ class Reconciler:
     companions: Companions = field(default_factory=Companions)
     readings: Readings = field(default_factory=Readings)
     platform: Platform = CLUSTER
-    is_over: Callable[[Job, int], bool] = never_over
+    is_current: Callable[[Job], bool] = always
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -87,7 +86,7 @@ class Reconciler:
         now = self.clock()
         try:
             decision = await self._decide_and_act(raw, now)
-        except TurnOver:
+        except JobChanged:
             return timedelta(0)
         if decision is None:
             return None
@@ -128,7 +127,7 @@ class Reconciler:
             others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
             await act(self.client, job, others)
             return _with_obstacle(job, decision, obstacle, now, due)
-        found = await act(self.client, job, decision.actions, self.is_over)
+        found = await act(self.client, job, decision.actions, self.is_current)
         if found is None:
             if decision.actions:
                 self.refusals.forget((job.namespace, job.name))

@@ -13,10 +13,10 @@ from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.memory import Cluster, Replicas
 from tests.jobs import job_object
@@ -166,7 +166,7 @@ class BusyOperator:
         return await seconds_until(lambda: self.cluster.store.has(Resource.PODS, namespace, f"{name}-worker-0"))
 
     async def _run(self) -> None:
-        metrics, jobs = Metrics(), JobRegistry()
+        metrics, jobs = Metrics(), Jobs()
         cached = CachedClient(self.cluster, self._cache, self._queue.add)
         reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_current=self._cache.is_current)
 

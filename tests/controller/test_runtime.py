@@ -8,11 +8,11 @@ import pytest
 from prometheus_client import generate_latest
 
 from qtj_operator.controller.client import ApiError, Key, Resource
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.virtual_time import run
@@ -37,7 +37,7 @@ class Operator:
             self.passes.setdefault(key[1], []).append(moment)
             return await reconcile(key)
 
-        runtime = Runtime(self.client, noted, self.queue, self.namespace, jobs=JobRegistry(), metrics=self.metrics)
+        runtime = Runtime(self.client, noted, self.queue, self.namespace, jobs=Jobs(), metrics=self.metrics)
         task = asyncio.create_task(runtime.run())
         done, _ = await asyncio.wait([task], timeout=seconds)
         assert not done, f"the operator ended: {task}"

@@ -21,10 +21,10 @@ from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.fair_limit import FairLimit
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.core.platform import CLUSTER
 
@@ -80,7 +80,7 @@ async def run_operator(settings: Settings) -> None:
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
     queue, limit = WorkQueue[Key](), FairLimit()
-    jobs = JobRegistry()
+    jobs = Jobs()
     metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count)
     client = await connect(metrics)
     try:
@@ -97,7 +97,7 @@ async def _run(
     *,
     queue: WorkQueue[Key],
     limit: FairLimit,
-    jobs: JobRegistry,
+    jobs: Jobs,
 ) -> None:
     cache = Cache()
     feed = Feed(cache, queue.add_news)

@@ -8,21 +8,17 @@ from datetime import UTC, datetime, timedelta
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.reading import InvalidJob, read_status
-from qtj_operator.api.status import Status
+from qtj_operator.api.status import Phase, Status
 from qtj_operator.controller.act import JobChanged, Obstacle, act, always
 from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
-from qtj_operator.controller.companions import Companions
+from qtj_operator.controller.companions import act_on_companions
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
+from qtj_operator.controller.memory import JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
-from qtj_operator.controller.pace import Pace
-from qtj_operator.controller.readings import Readings
-from qtj_operator.controller.refusals import Refusals
-from qtj_operator.controller.registry import JobRegistry
-from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.decide import decide, refuse
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.editable import has_run
@@ -48,13 +44,9 @@ class Reconciler:
         client: The cluster.
         progress: Where the progress of running jobs comes from.
         clock: Tells the time.
-        jobs: The jobs that are known.
+        jobs: The jobs that are known, and what is remembered of each.
         metrics: What is counted.
-        pace: How often numbers are written.
-        refusals: What the API server has refused.
-        repairs: How often what others edit is brought back.
-        companions: What accompanies the jobs.
-        readings: What their children were parsed into.
+        paced: Whether numbers wait for some time after the last write of a status.
         platform: What pods run on.
         is_current: Tells whether a job is still as it was when it was read; see `Cache.is_current`.
     """
@@ -62,13 +54,9 @@ class Reconciler:
     client: Client
     progress: ProgressSource
     clock: Callable[[], datetime] = utc_now
-    jobs: JobRegistry = field(default_factory=JobRegistry)
+    jobs: Jobs = field(default_factory=Jobs)
     metrics: Metrics = field(default_factory=Metrics)
-    pace: Pace = field(default_factory=Pace)
-    refusals: Refusals = field(default_factory=Refusals)
-    repairs: Repairs = field(default_factory=Repairs)
-    companions: Companions = field(default_factory=Companions)
-    readings: Readings = field(default_factory=Readings)
+    paced: bool = True
     platform: Platform = CLUSTER
     is_current: Callable[[Job], bool] = always
 
@@ -82,7 +70,7 @@ class Reconciler:
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
             self._forget(key, raw)
             return None
-        self.jobs.add(key, raw.get("status", {}).get("phase"))
+        self.jobs[key].phase = raw.get("status", {}).get("phase") or Phase.PENDING
         now = self.clock()
         try:
             decision = await self._decide_and_act(raw, now)
@@ -98,13 +86,10 @@ class Reconciler:
     def _forget(self, key: Key, raw: Object | None) -> None:
         self.progress.forget(key)
         self.progress.forget(key, evaluator=True)
-        self.pace.forget(key)
-        self.refusals.forget(key)
-        self.repairs.forget(key)
-        self.companions.forget(key)
-        self.readings.forget(key)
-        known = self.jobs.remove(key)
-        if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
+        if key not in self.jobs:
+            return
+        del self.jobs[key]
+        if raw is None or "deletionTimestamp" in raw["metadata"]:
             log_deleted(key)
 
     async def _decide_and_act(self, raw: Object, now: datetime) -> Decision | None:
@@ -112,16 +97,17 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _fail_unreadable(raw, str(error), now)
-        seen = await observe(self.client, self.progress, job, self.platform, self.readings)
+        memory = self.jobs[job.namespace, job.name]
+        seen = await observe(self.client, self.progress, job, self.platform, memory)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
-        decision = self.repairs.throttled(job, decide(seen, now), now)
-        decision = await self._act(job, decision, now)
-        decision = await self.companions.act(self.client, job, decision, now)
-        return self.pace.throttled((job.namespace, job.name), job.status, decision, now)
+        decision = memory.repairs.throttled(job, decide(seen, now), now)
+        decision = await self._act(job, memory, decision, now)
+        decision = await act_on_companions(self.client, job, memory, decision, now)
+        return memory.pace.throttled(job.status, decision, now, self.jobs.starting) if self.paced else decision
 
-    async def _act(self, job: Job, decision: Decision, now: datetime) -> Decision:
+    async def _act(self, job: Job, memory: JobMemory, decision: Decision, now: datetime) -> Decision:
         """Carries out the decision; returns it with what stands in its way, if anything does."""
-        standing = self.refusals.standing(job, decision.actions, now)
+        standing = memory.refusals.standing(job, decision.actions, now)
         if standing is not None:
             obstacle, due = standing
             others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
@@ -130,9 +116,9 @@ class Reconciler:
         found = await act(self.client, job, decision.actions, self.is_current)
         if found is None:
             if decision.actions:
-                self.refusals.forget((job.namespace, job.name))
+                memory.refusals.clear()
             return decision
-        blocked = _with_obstacle(job, decision, found, now, self.refusals.add(job, found, now))
+        blocked = _with_obstacle(job, decision, found, now, memory.refusals.add(job, found, now))
         return blocked if _blocks(found, decision) else _with_event(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
@@ -142,7 +128,7 @@ class Reconciler:
         changed = status != raw.get("status") and await self._write(after)
         if changed:
             before = read_status(raw)
-            self.pace.wrote(key, now)
+            self.jobs[key].pace.wrote(now)
             log_transition(key, before, decision)
             self.metrics.status_written(before, decision.status)
             if _runs_for_the_first_time(before, decision.status):

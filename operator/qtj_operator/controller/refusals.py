@@ -1,4 +1,4 @@
-"""Actions that the API server has refused: when each is tried again."""
+"""An action that the API server has refused: when it is tried again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from qtj_operator.api.job import Job
 from qtj_operator.controller.act import Obstacle
-from qtj_operator.controller.client import Key
 from qtj_operator.core.decision import Action, Create
 
 __all__ = ["Refusals"]
@@ -25,18 +24,17 @@ class _Refusal:
 
 
 class Refusals:
-    """Remembers what was refused, so that a pass does not ask for it again at once, whatever else it looks for.
+    """Remembers what was refused for a job, so that a pass does not ask for it again at once.
 
-    The pause doubles with every refusal, until the spec or the attempt is another. What it knows is worth little after
-    a restart, so it is kept in memory.
+    The pause doubles with every refusal, until the spec or the attempt is another.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Key, _Refusal] = {}
+        self._known: _Refusal | None = None
 
     def standing(self, job: Job, actions: Sequence[Action], now: datetime) -> tuple[Obstacle, datetime] | None:
         """Returns the obstacle that one of `actions` would meet again, and until when it is not tried."""
-        known = self._known.get((job.namespace, job.name))
+        known = self._known
         if known is None or known.subject != _subject(job) or known.due <= now:
             return None
         met = any(isinstance(action, (Create, known.obstacle.kind)) for action in actions)
@@ -44,16 +42,15 @@ class Refusals:
 
     def add(self, job: Job, obstacle: Obstacle, now: datetime) -> datetime:
         """Notes a refusal; returns when to try again."""
-        key = (job.namespace, job.name)
-        before = self._known.get(key)
+        before = self._known
         repeated = before is not None and before.subject == _subject(job)
         pause = min(2 * before.pause, _LONGEST_PAUSE) if before and repeated else _FIRST_PAUSE
-        self._known[key] = _Refusal(_subject(job), obstacle, pause, now + pause)
+        self._known = _Refusal(_subject(job), obstacle, pause, now + pause)
         return now + pause
 
-    def forget(self, key: Key) -> None:
-        """Notes that nothing is refused any more for the job, or that it is gone."""
-        self._known.pop(key, None)
+    def clear(self) -> None:
+        """Notes that nothing is refused any more."""
+        self._known = None
 
 
 def _subject(job: Job) -> tuple[str, int, int | None]:

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.journal import log_fields
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.registry import JobRegistry
 
 __all__ = ["Runtime"]
 
@@ -48,7 +48,7 @@ class Runtime:
         queue: WorkQueue[Key],
         namespace: str | None,
         *,
-        jobs: JobRegistry,
+        jobs: Jobs,
         metrics: Metrics,
         filled: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:

@@ -130,19 +130,19 @@ async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | Non
             await _restore(client, job, action)
     except ApiError as error:
         verb = "deleted" if isinstance(action, Delete) else "repaired"
-        return _refusal(error, f"{action.kind} {action.name} cannot be {verb}: {error}", type(action))
+        return _refusal(error, f"{action.kind} {action.name} cannot be {verb}", type(action))
     return None
 
 
-def _refusal(error: ApiError, message: str, kind: type[Action]) -> Obstacle:
-    """Returns the obstacle that a refusal is.
+def _refusal(error: ApiError, what: str, kind: type[Action]) -> Obstacle:
+    """Returns the obstacle that a refusal is; `what` says what cannot be done.
 
     Raises:
         ApiError: It is none: the server was out of reach or too busy, or has another version of the object.
     """
     if not error.final and error.refused_by is None:
-        raise error
-    return Obstacle(Reason.CHILD_REJECTED, message, malformed=error.malformed, kind=kind)
+        raise ApiError(error.code, error.reason, f"{what}: {error}", retry_after=error.retry_after) from error
+    return Obstacle(Reason.CHILD_REJECTED, f"{what}: {error}", malformed=error.malformed, kind=kind)
 
 
 async def _restore(client: Client, job: Job, action: Restore) -> None:
@@ -175,7 +175,9 @@ async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | No
             return await _is_ours(client, resource, job, manifest, called)
         if error.code == 404 and resource is Resource.POD_GROUPS:  # noqa: PLR2004
             return Obstacle(Reason.CHILD_REJECTED, _NO_POD_GROUPS)
-        return _refusal(error, f"{called} was refused by {error.refused_by or 'the API server'}: {error}", Create)
+        refused = error.final or error.refused_by
+        why = f"was refused by {error.refused_by or 'the API server'}" if refused else "cannot be created"
+        return _refusal(error, f"{called} {why}", Create)
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Key, Object
+from qtj_operator.controller.failures import Failures
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.parse import parse_pod, parse_service
 from qtj_operator.controller.refusals import Refusals
@@ -54,6 +55,7 @@ class JobMemory:
         phase: The phase that it had in the last pass.
         pods: What its pods were parsed into.
         services: What its Services were parsed into.
+        failures: The passes that have failed in a row.
         pace: When its numbers were written.
         refusals: What the API server has refused.
         repairs: How often what others edit is brought back.
@@ -64,6 +66,7 @@ class JobMemory:
     phase: str = Phase.PENDING
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
+    failures: Failures = field(default_factory=Failures)
     pace: Pace = field(default_factory=Pace)
     refusals: Refusals = field(default_factory=Refusals)
     repairs: Repairs = field(default_factory=Repairs)

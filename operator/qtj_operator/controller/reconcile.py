@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +12,7 @@ from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.controller.act import JobChanged, Obstacle, act, always
 from qtj_operator.controller.board import with_board
-from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.companions import act_on_companions
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
@@ -19,7 +20,7 @@ from qtj_operator.controller.memory import JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
-from qtj_operator.core.decide import decide, refuse
+from qtj_operator.core.decide import decide, refuse, stuck
 from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
 from qtj_operator.core.editable import has_run
 from qtj_operator.core.events import events_between
@@ -71,7 +72,16 @@ class Reconciler:
             self._forget(key, raw)
             return None
         self.jobs[key].phase = raw.get("status", {}).get("phase") or Phase.PENDING
-        now = self.clock()
+        now, failures = self.clock(), self.jobs[key].failures
+        try:
+            delay = await self._pass(key, raw, now)
+        except Exception as error:
+            await self._tell(key, raw, failures.add(error, now), now)
+            raise
+        failures.clear()
+        return delay
+
+    async def _pass(self, key: Key, raw: Object, now: datetime) -> timedelta | None:
         try:
             decision = await self._decide_and_act(raw, now)
         except JobChanged:
@@ -82,6 +92,16 @@ class Reconciler:
         if written:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
+
+    async def _tell(self, key: Key, raw: Object, message: str | None, now: datetime) -> None:
+        """Writes why passes fail, once for each reason; where that fails too, the next failure tells."""
+        failures = self.jobs[key].failures
+        if message is None or message == failures.told:
+            return
+        decision = stuck(read_status(raw), raw["metadata"].get("generation", 1), message, now)
+        with suppress(ApiError):
+            await self._record(key, raw, decision, now)
+            failures.told = message
 
     def _forget(self, key: Key, raw: Object | None) -> None:
         self.progress.forget(key)

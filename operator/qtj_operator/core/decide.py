@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from qtj_operator.api import conditions
-from qtj_operator.api.conditions import Reason
+from qtj_operator.api.conditions import ConditionType, Reason, is_over, is_true
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import backing_off
@@ -34,7 +34,7 @@ from qtj_operator.core.suspended import suspended
 from qtj_operator.core.tensorboard import tensorboard
 from qtj_operator.core.trained import trained
 
-__all__ = ["decide", "refuse"]
+__all__ = ["decide", "refuse", "stuck"]
 
 Policy = Callable[[Observed, datetime], Verdict | None]
 
@@ -157,4 +157,19 @@ def _wake_at(verdict: Verdict) -> datetime | None:
 def refuse(before: Status, generation: int, message: str, now: datetime) -> Decision:
     """Decides about an object that cannot be read as a job."""
     status = closed(before, (conditions.failed(Reason.INVALID_SPEC, message),), generation, now)
+    return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)
+
+
+def stuck(before: Status, generation: int, message: str, now: datetime) -> Decision:
+    """Decides about a job over which passes fail: nothing is known but that.
+
+    A job that runs continues, and one that has ended stays as it is, so these have an event only.
+    """
+    goes_on = is_over(before.conditions) or is_true(before.conditions, ConditionType.RUNNING)
+    if goes_on:
+        event = Event("Warning", Reason.CHILD_REJECTED, message)
+        return Decision(actions=(), status=before, events=(event,), wake_at=None)
+    trained = is_true(before.conditions, ConditionType.TRAINED)
+    fact = (conditions.not_complete if trained else conditions.not_running)(Reason.CHILD_REJECTED, message)
+    status = closed(before, (fact,), generation, now)
     return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)

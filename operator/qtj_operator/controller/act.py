@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
@@ -11,9 +10,10 @@ from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.manifests.manifest import Manifest
 
-__all__ = ["PARALLEL", "JobChanged", "Obstacle", "act", "always"]
+__all__ = ["PARALLEL", "JobChanged", "act", "always"]
 
 PARALLEL = 8
 """Requests under way at once for one job."""
@@ -45,21 +45,6 @@ class JobChanged(Exception):  # noqa: N818  it is no error
 def always(_job: Job) -> bool:
     """Takes every job for current."""
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """An action that cannot be carried out, in a sentence for the user.
-
-    Attributes:
-        malformed: Whether the API server itself reports a mistake in the child, and so in the template.
-        kind: The kind of action.
-    """
-
-    reason: Reason
-    message: str
-    malformed: bool = False
-    kind: type[Action] = Create
 
 
 async def act(

@@ -25,18 +25,17 @@ async def act_on_companions(client: Client, job: Job, memory: JobMemory, decisio
     allowed = memory.tensorboard_repairs.throttled(job, replace(decision, actions=decision.companions), now)
     decision = replace(decision, wake_at=allowed.wake_at)
     refusals = memory.tensorboard_refusals
-    standing = refusals.standing(job, allowed.actions, now)
-    if standing is None:
+    obstacle = refusals.standing(job, now)
+    if obstacle is None or not obstacle.stops_any(allowed.actions):
         found = await act(client, job, allowed.actions)
-        standing = (found, refusals.add(job, found, now)) if found else None
-    if standing is None:
+        obstacle = refusals.add(job, found, now) if found else None
+    if obstacle is None:
         refusals.clear()
         return decision
-    obstacle, due = standing
-    return _blocked(job, decision, obstacle.message, due)
+    return _blocked(job, decision, obstacle.message, obstacle.due)
 
 
-def _blocked(job: Job, decision: Decision, message: str, due: datetime) -> Decision:
+def _blocked(job: Job, decision: Decision, message: str, due: datetime | None) -> Decision:
     """Returns the decision with the reason in the status, and an event if the reason is new."""
     reported, wake_at = decision.status.tensorboard, earliest(decision.wake_at, due)
     if reported is None:  # it cannot be removed; the API server keeps one event of each message

@@ -10,22 +10,19 @@ from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Phase, Status
-from qtj_operator.controller.act import JobChanged, Obstacle, act, always
+from qtj_operator.controller.act import JobChanged, act, always
 from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.companions import act_on_companions
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
-from qtj_operator.controller.memory import JobMemory, Jobs
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.core.decide import decide, refuse, stuck
-from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
-from qtj_operator.core.editable import has_run
-from qtj_operator.core.events import events_between
+from qtj_operator.core.decision import Decision
 from qtj_operator.core.platform import CLUSTER, Platform
-from qtj_operator.core.status import failed_by_obstacle, is_blocked, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
 
@@ -120,26 +117,14 @@ class Reconciler:
         memory = self.jobs[job.namespace, job.name]
         seen = await observe(self.client, self.progress, job, self.platform, memory)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
+        seen = replace(seen, obstacle=memory.refusals.standing(job, now))
         decision = memory.repairs.throttled(job, decide(seen, now), now)
-        decision = await self._act(job, memory, decision, now)
+        if (found := await act(self.client, job, decision.actions, self.is_current)) is not None:
+            decision = decide(replace(seen, obstacle=memory.refusals.add(job, found, now)), now)
+        elif decision.actions and seen.obstacle is None:
+            memory.refusals.clear()
         decision = await act_on_companions(self.client, job, memory, decision, now)
         return memory.pace.throttled(job.status, decision, now, self.jobs.starting) if self.paced else decision
-
-    async def _act(self, job: Job, memory: JobMemory, decision: Decision, now: datetime) -> Decision:
-        """Carries out the decision; returns it with what stands in its way, if anything does."""
-        standing = memory.refusals.standing(job, decision.actions, now)
-        if standing is not None:
-            obstacle, due = standing
-            others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
-            await act(self.client, job, others)
-            return _with_obstacle(job, decision, obstacle, now, due)
-        found = await act(self.client, job, decision.actions, self.is_current)
-        if found is None:
-            if decision.actions:
-                memory.refusals.clear()
-            return decision
-        blocked = _with_obstacle(job, decision, found, now, memory.refusals.add(job, found, now))
-        return blocked if _blocks(found, decision) else _with_event(blocked, found)
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and logs and counts the change; returns whether it did."""
@@ -185,24 +170,3 @@ def _fail_unreadable(raw: Object, sentence: str, now: datetime) -> Decision | No
         log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=log_fields(key))
         return None
     return refuse(before, meta.get("generation", 1), sentence, now)
-
-
-def _with_obstacle(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
-    """Returns the decision with the obstacle in its status, if that stops the job; see `_with_event`."""
-    wake_at = earliest(decision.wake_at, due)
-    if not _blocks(obstacle, decision):
-        return replace(decision, events=events_between(job.status, decision.status), wake_at=wake_at)
-    if obstacle.malformed and not has_run(job.status):
-        status = failed_by_obstacle(decision.status, obstacle.reason, obstacle.message, now)
-    else:
-        status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
-    return replace(decision, status=status, events=events_between(job.status, status), wake_at=wake_at)
-
-
-def _with_event(decision: Decision, obstacle: Obstacle) -> Decision:
-    """Adds an event about a new obstacle, because the status does not show it."""
-    return replace(decision, events=(*decision.events, Event("Warning", obstacle.reason, obstacle.message)))
-
-
-def _blocks(obstacle: Obstacle, decision: Decision) -> bool:
-    return obstacle.kind is not Restore and is_blocked(decision.status)

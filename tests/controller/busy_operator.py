@@ -2,23 +2,22 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from qtj.local.store import Change
-from qtj_operator.cluster.api import AT_ONCE
-from qtj_operator.controller.cache import CACHED
+from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
-from qtj_operator.controller.turns import Turns
 from tests.controller.memory import Cluster, Replicas
 from tests.jobs import job_object
 
@@ -105,21 +104,6 @@ class SlowCluster(Cluster):
         await asyncio.sleep(self._free - now)
 
 
-def _limited(cluster: SlowCluster) -> Client:
-    """Returns a client with as many requests at once as that of a real cluster."""
-    free = asyncio.Semaphore(AT_ONCE)
-
-    class Limited:
-        def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
-            async def request(*arguments: Any, **named: Any) -> Any:
-                async with free:
-                    return await getattr(cluster, verb)(*arguments, **named)
-
-            return request
-
-    return cast("Client", Limited())
-
-
 def gang(workers: int) -> dict[str, object]:
     """Returns the fields of the spec of a job with so many workers."""
     return {"replicaSpecs": {"Worker": {"replicas": workers}}}
@@ -136,8 +120,8 @@ class BusyOperator:
     def __init__(self) -> None:
         self.cluster = SlowCluster(self._clock, self._hear)
         self.passes: Counter[Key] = Counter()
-        self._turns = Turns.new(jitter=0)
-        self._cache, self._queue = self._turns.cache, self._turns.queue
+        self._cache = Cache()
+        self._queue = WorkQueue[Key](jitter=0)
         self._feed = Feed(self._cache, self._queue.add_news)
         for resource in CACHED:
             self._feed.listed(resource, [], "0")
@@ -182,16 +166,15 @@ class BusyOperator:
         return await seconds_until(lambda: self.cluster.store.has(Resource.PODS, namespace, f"{name}-worker-0"))
 
     async def _run(self) -> None:
-        metrics, jobs = Metrics(), JobRegistry()
-        turns, bulkhead = self._turns, self._turns.bulkhead
-        cached = CachedClient(_limited(self.cluster), self._cache, self._queue.add, bulkhead.answered)
-        reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_over=turns.is_over)
+        metrics, jobs = Metrics(), Jobs()
+        cached = CachedClient(self.cluster, self._cache, self._queue.add)
+        reconciler = Reconciler(cached, Replicas(), self._clock, jobs, metrics, is_current=self._cache.is_current)
 
         async def counted(key: Key) -> timedelta | None:
             self.passes[key] += 1
             return await reconciler.reconcile(key)
 
-        await Runtime(cached, counted, self._queue, None, jobs=jobs, metrics=metrics, bulkhead=bulkhead).run()
+        await Runtime(cached, counted, self._queue, None, jobs=jobs, metrics=metrics).run()
 
     def _clock(self) -> datetime:
         passed = timedelta(seconds=asyncio.get_running_loop().time())

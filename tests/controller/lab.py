@@ -5,9 +5,9 @@ from typing import Any
 
 from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.controller.registry import JobRegistry
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas
 from tests.jobs import job_object
 
@@ -32,7 +32,7 @@ class Lab:
         self.client = RecordingClient(self.cluster)
         self.kubelet = Kubelet(self.cluster)
         self.progress = Replicas()
-        self.jobs = JobRegistry()
+        self.jobs = Jobs()
         self.metrics = Metrics(jobs=self.jobs.count)
         self.reconciler = Reconciler(self.client, self.progress, lambda: self.now, self.jobs, self.metrics)
 

@@ -3,9 +3,10 @@
 import pytest
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.controller.act import Obstacle, act
+from qtj_operator.controller.act import act
 from qtj_operator.controller.client import ApiError, Resource
 from qtj_operator.core.decision import Create, Delete, Kind
+from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.queueing import pod_group

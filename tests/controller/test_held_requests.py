@@ -9,13 +9,15 @@ from kubernetes.aio import client as kubernetes
 
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import transport
+from qtj_operator.controller.cache import Cache
+from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import free_port
 from tests.controller.served import served
 
 MANY = 256
-"""Writes at once: those of 16 passes."""
+"""Writes at once, more than the operator sends."""
 
 
 class Holding:
@@ -46,15 +48,17 @@ async def server() -> AsyncIterator[Holding]:
 
 
 def a_pod(number: int) -> Object:
-    return {"metadata": {"name": f"pod-{number}", "namespace": "lab"}}
+    """Returns a pod, each in another namespace: so that all requests that are allowed are sent."""
+    return {"metadata": {"name": f"pod-{number}", "namespace": f"lab-{number}", "uid": "", "resourceVersion": "1"}}
 
 
 async def test_no_write_waits_for_a_connection_while_its_time_runs(server: Holding) -> None:
     connection = transport(kubernetes.Configuration(host=server.url))
-    client = ApiClient(connection, Metrics())
+    live = ApiClient(connection, Metrics())
+    client = CachedClient(live, Cache(), lambda _: None)
 
     written = await asyncio.gather(*(client.create(Resource.PODS, a_pod(number)) for number in range(MANY)))
-    await client.close()
+    await live.close()
 
     assert len(written) == MANY
-    assert server.most < connection.configuration.connection_pool_maxsize
+    assert 100 < server.most < connection.configuration.connection_pool_maxsize

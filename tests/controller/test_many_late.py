@@ -31,15 +31,13 @@ def test_however_many_namespaces_begin_to_hang_others_wait_for_one_timeout(teams
     assert run(story()) < NO_ANSWER.seconds + 2
 
 
-def test_what_hangs_in_very_many_namespaces_is_not_forgotten_while_it_waits() -> None:
-    """A round of first passes takes more than five minutes. Then all workers hung again, for as long as that lasted."""
-
+def test_what_hangs_in_many_namespaces_for_long_keeps_nobody_waiting() -> None:
     async def story() -> list[float]:
         async with BusyOperator.running() as operator:
             for number in range(4):
                 await operator.applies("good", f"small-{number}")
             await asyncio.sleep(5)
-            await hang(operator, 350, 1)
+            await hang(operator, 100, 1)
             await asyncio.sleep(400)
             return await operator.seconds_until_each_is_suspended("good", 4, pause=60)
 

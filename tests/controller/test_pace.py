@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from qtj_operator.api.status import ProgressStatus, Status
-from qtj_operator.controller.pace import Pace
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.core.decision import Decision
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -14,19 +14,19 @@ BEFORE = Status(phase="Pending", reason="Starting", ready="0/4")
 PROGRESS = ProgressStatus(epoch=1, epochs=9, step=5)
 
 
-def decided(pace: Pace, after: Status, seconds: float, key: tuple[str, str] = KEY) -> Decision:
+def decided(jobs: Jobs, after: Status, seconds: float, key: tuple[str, str] = KEY) -> Decision:
     """What is left of a decision so long after the first write."""
     decision = Decision(actions=(), status=after, events=(), wake_at=None)
-    return pace.throttled(key, BEFORE, decision, NOW + timedelta(seconds=seconds))
+    return jobs[key].pace.throttled(BEFORE, decision, NOW + timedelta(seconds=seconds), jobs.starting)
 
 
-def busy(jobs: int, **change: object) -> Pace:
-    """One that has just seen so many jobs, and has written the status of the first."""
-    pace = Pace()
-    for number in range(1, jobs):
-        decided(pace, BEFORE.model_copy(update=change), 0, ("lab", f"other-{number}"))
-    pace.wrote(KEY, NOW)
-    return pace
+def busy(number: int, **change: object) -> Jobs:
+    """So many jobs that were just seen, and the status of the first was written."""
+    jobs = Jobs()
+    for other in range(1, number):
+        decided(jobs, BEFORE.model_copy(update=change), 0, ("lab", f"other-{other}"))
+    jobs[KEY].pace.wrote(NOW)
+    return jobs
 
 
 @pytest.mark.parametrize("change", [{"ready": "1/4"}, {"progress": PROGRESS}])
@@ -53,6 +53,6 @@ def test_jobs_that_no_longer_start_do_not_count() -> None:
     after = BEFORE.model_copy(update={"ready": "1/4"})
     ran, stuck, gone = busy(100, reason="AllReplicasReady"), busy(100, reason="Unschedulable"), busy(100)
     for number in range(1, 100):
-        gone.forget(("lab", f"other-{number}"))
+        del gone["lab", f"other-{number}"]
 
-    assert {decided(pace, after, 0).wake_at for pace in (ran, stuck, gone)} == {NOW + timedelta(seconds=2)}
+    assert {decided(jobs, after, 0).wake_at for jobs in (ran, stuck, gone)} == {NOW + timedelta(seconds=2)}

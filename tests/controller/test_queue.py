@@ -32,32 +32,6 @@ def test_keys_come_in_the_order_in_which_they_were_added() -> None:
     assert [key for _, key in run(story())] == ["c", "a", "b"]
 
 
-def test_groups_take_turns_and_keys_of_a_group_come_in_their_order() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue(group=lambda key: key[0])
-        for key in ("a3", "a1", "a2", "b2", "c1", "b1"):
-            queue.add(key)
-        return await drained(queue)
-
-    assert [key for _, key in run(story())] == ["a3", "b2", "c1", "a1", "b1", "a2"]
-
-
-def test_a_key_is_held_from_when_it_is_due_until_its_pass_ends() -> None:
-    async def story() -> list[bool]:
-        queue: WorkQueue[str] = WorkQueue()
-        queue.add_after("a", 1)
-        found = [queue.holds("a")]
-        await asyncio.sleep(1)
-        assert len(queue) == 1
-        found.append(queue.holds("a"))
-        key = await queue.take()
-        found.append(queue.holds("a"))
-        queue.done(key)
-        return [*found, queue.holds("a")]
-
-    assert run(story()) == [False, True, True, False]
-
-
 def test_a_key_that_is_added_during_its_pass_is_looked_at_again_afterwards() -> None:
     async def story() -> tuple[int, int, list[tuple[float, str]]]:
         queue: WorkQueue[str] = WorkQueue()

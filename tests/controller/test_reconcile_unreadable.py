@@ -7,6 +7,7 @@ import pytest
 from qtj_operator.controller.client import Resource
 from tests.controller.lab import KEY, Lab, complete, running
 from tests.controller.refused_requests import JOB_STATUS
+from tests.jobs import a_container, a_template
 
 
 async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_nothing_more() -> None:
@@ -120,3 +121,21 @@ async def test_a_status_of_a_later_operator_trains_nothing_again() -> None:
 
     assert await lab.phase() == "Complete"
     assert lab.client.writes == [JOB_STATUS]
+
+
+@pytest.mark.parametrize(
+    ("container", "path"),
+    [
+        ({"ports": [{"name": ["grpc"], "containerPort": 2222}]}, "ports[0].name"),
+        ({"ports": [{"name": "grpc", "containerPort": [2222]}]}, "ports[0].containerPort"),
+        ({"volumeMounts": [{"name": ["data"], "mountPath": "/data"}]}, "volumeMounts[0].name"),
+    ],
+)
+async def test_a_name_that_is_a_list_fails_the_job_and_no_pass(container: dict[str, Any], path: str) -> None:
+    lab = Lab()
+    await lab.applies(template=a_template(a_container(**container)), tensorboard={})
+    await lab.settles()
+
+    failed = await lab.condition("Failed")
+    assert failed["reason"] == "InvalidSpec"
+    assert failed["message"].startswith(f"spec.template.spec.containers[0].{path}: this has to be ")

@@ -7,9 +7,9 @@ import pytest
 
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import ApiError, Key, Resource
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.lab import KEY, Lab, complete, running
 from tests.controller.memory import Cluster
@@ -105,7 +105,7 @@ async def test_nothing_is_decided_before_everything_is_listed() -> None:
     async def filled() -> None:
         await listed.wait()
 
-    runtime = Runtime(Cluster(), reconcile, queue, None, jobs=JobRegistry(), metrics=Metrics(), filled=filled)
+    runtime = Runtime(Cluster(), reconcile, queue, None, jobs=Jobs(), metrics=Metrics(), filled=filled)
     queue.add(KEY)
     task = asyncio.create_task(runtime.run())
     for _ in range(100):

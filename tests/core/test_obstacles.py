@@ -1,21 +1,20 @@
 """What keeps a job from running: images, nodes, and children that the API server refuses."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.status import Status
-from qtj_operator.core.status import with_obstacle
+from qtj_operator.core.obstacle import Obstacle
 from tests.core.conditions import running
 from tests.core.world import NOW, World, later, new_job, running_job, starting_job
 
 
 def refused(world: World, now: datetime = NOW) -> World:
     """The world after a pass whose creations the API server refused."""
-    before, after = world.job.status, world.decide(now).status
-    status = with_obstacle(before, after, Reason.CHILD_REJECTED, "exceeded quota", now)
-    return world.with_status(**dict(status))
+    obstacle = Obstacle(Reason.CHILD_REJECTED, "exceeded quota")
+    return replace(replace(world, obstacle=obstacle).recorded(now), obstacle=None)
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
@@ -80,16 +79,22 @@ def test_a_refusal_leaves_alone_what_else_is_known_of_the_job() -> None:
     assert status.observed_generation == 3
 
 
-def test_a_job_of_which_nothing_is_known_yet_may_be_refused_a_child() -> None:
-    status = with_obstacle(Status(), Status(), Reason.CHILD_REJECTED, "exceeded quota", NOW)
-
-    assert (status.phase, status.observed_generation) == ("Pending", 0)
-
-
-def test_a_running_gang_of_which_a_service_is_refused_waits_for_it() -> None:
+def test_a_running_gang_of_which_a_service_is_refused_runs_on_and_has_one_event() -> None:
     world = running_job().without_service("worker-1")
-    blocked = refused(world, later(minutes=1))
+    obstacle = Obstacle(Reason.CHILD_REJECTED, "exceeded quota", due=later(minutes=1), is_new=True)
+    met, later_on = (replace(world, obstacle=each).decide() for each in (obstacle, replace(obstacle, is_new=False)))
 
-    assert blocked.job.status.phase == "Pending"
-    assert refused(blocked, later(minutes=2)) == blocked, "as long as it is refused nothing is written"
-    assert blocked.with_services().decide().status.phase == "Running"
+    assert (met.status.phase, [event.message for event in met.events]) == ("Running", ["exceeded quota"])
+    assert (met.actions, met.wake_at) == ((), later(minutes=1))
+    assert (later_on.status, later_on.events) == (met.status, ())
+
+
+def test_a_template_that_the_server_calls_malformed_fails_a_job_of_which_nothing_ran() -> None:
+    obstacle = Obstacle(Reason.CHILD_REJECTED, "no such field", malformed=True)
+    fresh, ran = (
+        replace(world, obstacle=obstacle).decide()
+        for world in (starting_job().without_pods(), running_job(attempt=2).without_pods())
+    )
+
+    assert (fresh.status.phase, fresh.actions) == ("Failed", ())
+    assert ran.status.phase != "Failed"

@@ -1,5 +1,7 @@
 """The status that people and programs read."""
 
+from dataclasses import replace
+
 import pytest
 
 from qtj_contract import Progress
@@ -7,7 +9,8 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.editable import has_run
-from qtj_operator.core.status import differ_in_numbers_alone, failed_by_obstacle, progress_status
+from qtj_operator.core.obstacle import Obstacle
+from qtj_operator.core.status import differ_in_numbers_alone, progress_status
 from tests.core.conditions import running
 from tests.core.world import (
     NOW,
@@ -102,8 +105,8 @@ def test_after_training_nothing_runs() -> None:
 
 def test_a_job_that_is_refused_before_any_pod_existed_has_not_ended_its_training() -> None:
     world = new_job().recorded()
-    status = failed_by_obstacle(world.decide().status, Reason.CHILD_REJECTED, "no such field", NOW)
-    failed = world.with_status(**dict(status))
+    refused = replace(world, obstacle=Obstacle(Reason.CHILD_REJECTED, "no such field", malformed=True))
+    failed = replace(refused.recorded(), obstacle=None)
 
     assert (running(failed).reason, running(failed).message) == ("NotStarted", "training never started")
     assert failed.decide(later(days=1)).status == failed.job.status

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from qtj.local.addresses import Addresses, PortLease
@@ -30,15 +30,12 @@ from qtj.local.records import is_at_rest, is_over, without_digest
 from qtj.local.store import Change, ClusterStore
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId
 from qtj_operator.api.names import LABEL_JOB, Role, replica_name
-from qtj_operator.api.status import Status
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
-from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler, utc_now
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
-from qtj_operator.core.decision import Decision
 from qtj_operator.core.platform import Platform
 
 __all__ = ["LocalJob", "Session"]
@@ -100,15 +97,15 @@ class Session:
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
-        self._registry = JobRegistry()
-        self._metrics = Metrics(lambda: len(self._queue), self._registry.count)
+        self._remembered = Jobs()
+        self._metrics = Metrics(lambda: len(self._queue), self._remembered.count)
         self._client = MemoryClient(self._store)
         self._reconciler = Reconciler(
             self._client,
             self._poller,
-            jobs=self._registry,
+            jobs=self._remembered,
             metrics=self._metrics,
-            pace=_AtOnce(),
+            paced=False,  # writes to memory are cheap, and the user watches
             platform=Platform(keeps_files=True, artifacts={key: job.artifacts for key, job in self._jobs.items()}),
         )
         self._kubelet = Kubelet(self._store, self._machine(configs or {}), server)
@@ -151,7 +148,7 @@ class Session:
     async def run(self) -> None:
         """Runs until every job has ended or is suspended, and no program of theirs is left."""
         runtime = Runtime(
-            self._client, self._reconciler.reconcile, self._queue, None, jobs=self._registry, metrics=self._metrics
+            self._client, self._reconciler.reconcile, self._queue, None, jobs=self._remembered, metrics=self._metrics
         )
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
@@ -289,11 +286,3 @@ class Session:
         asked = ReplicaId(Role.EVALUATOR, 0) if evaluator else job.leader
         name = replica_name(job.name, asked.role, asked.index)
         return self._addresses.port(job.namespace, name, METRICS_PORT)
-
-
-class _AtOnce(Pace):
-    """Writes every number at once: writes to memory are cheap, and the user watches."""
-
-    def throttled(self, key: Key, before: Status, decision: Decision, now: datetime) -> Decision:  # noqa: ARG002
-        """See `Pace.throttled`."""
-        return decision

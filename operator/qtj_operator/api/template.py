@@ -82,15 +82,15 @@ class Variable(_Part):
 class Port(_Part):
     """A port of a container."""
 
-    container_port: Any = None
-    name: Any = None
+    container_port: int | None = None
+    name: str | None = None
 
 
 class Mount(_Part):
     """Where a container mounts a volume."""
 
     mount_path: str
-    name: Any = None
+    name: str | None = None
 
 
 class Volume(_Part):

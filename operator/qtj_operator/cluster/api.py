@@ -4,7 +4,6 @@ Only its connection, credentials and retries are used. Objects stay raw JSON: it
 and drop fields that are newer than they are.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
@@ -19,16 +18,13 @@ from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["AT_ONCE", "PAGE", "ApiClient"]
+__all__ = ["PAGE", "ApiClient"]
 
 _TIMEOUT_SECONDS = 15
 PAGE = 100
 """Objects in one answer to a list: to parse 500 pods takes 30 ms, in which nothing else happens."""
 _SILENCE_SECONDS = 155
 """After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
-
-AT_ONCE = 140
-"""Requests at once, beside the watches: fewer than the connections, so that none waits for one while its time runs."""
 
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 """How a connection fails."""
@@ -51,7 +47,6 @@ class ApiClient:
         self._transport = transport
         self._metrics = metrics
         self._clock = clock or ServerClock()
-        self._free = asyncio.Semaphore(AT_ONCE)
 
     @property
     def transport(self) -> kubernetes.ApiClient:
@@ -189,9 +184,8 @@ class ApiClient:
         code = 0
         limits = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         try:
-            async with self._free:
-                answer = await self._open(verb, self._url(resource, namespace, name, query=query), body, limits)
-                text, code = await answer.read(), answer.status
+            answer = await self._open(verb, self._url(resource, namespace, name, query=query), body, limits)
+            text, code = await answer.read(), answer.status
         except _BROKEN as error:
             raise _unreachable(error) from error
         finally:

@@ -12,6 +12,7 @@ from kubernetes.aio import config
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.renewal import Renewal
 from qtj_operator.controller.client import ApiError
+from qtj_operator.controller.fair_limit import REQUESTS
 from qtj_operator.controller.metrics import Metrics
 
 __all__ = ["connect", "transport"]
@@ -42,7 +43,8 @@ async def connect(metrics: Metrics, context: str | None = None) -> ApiClient:
 def transport(settings: kubernetes.Configuration) -> kubernetes.ApiClient:
     """Returns the connection that settings describe, with the proxy of the environment where they name none."""
     settings.retries = None
-    settings.connection_pool_maxsize = 150
+    # So many that no request of the operator waits for a connection while its time runs: some are for watches.
+    settings.connection_pool_maxsize = REQUESTS + 20
     settings.proxy = settings.proxy or _environment_proxy(settings.host)
     # Otherwise aiohttp reads the environment for each request, in two threads that the request waits for: the proxies,
     # and the passwords in ~/.netrc, which kubectl does not use either.

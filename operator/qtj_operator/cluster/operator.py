@@ -16,14 +16,16 @@ from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.server import serve
 from qtj_operator.cluster.watch import watch
+from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
-from qtj_operator.controller.client import ApiError, Client, Resource
+from qtj_operator.controller.client import ApiError, Client, Key, Resource
+from qtj_operator.controller.fair_limit import FairLimit
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
-from qtj_operator.controller.turns import Turns
 from qtj_operator.core.platform import CLUSTER
 
 __all__ = ["Settings", "check_installed", "run_operator"]
@@ -77,28 +79,36 @@ async def run_operator(settings: Settings) -> None:
     """
     where = f"namespace {settings.namespace}" if settings.namespace else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    turns = Turns.new()
-    jobs = JobRegistry()
-    metrics = Metrics(lambda: turns.waiting, jobs.count)
+    queue, limit = WorkQueue[Key](), FairLimit()
+    jobs = Jobs()
+    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count)
     client = await connect(metrics)
     try:
         with short_collections():
-            await _run(client, turns, jobs, metrics, settings)
+            await _run(client, metrics, settings, queue=queue, limit=limit, jobs=jobs)
     finally:
         await client.close()
 
 
-async def _run(client: ApiClient, turns: Turns, jobs: JobRegistry, metrics: Metrics, settings: Settings) -> None:
-    cache, queue, bulkhead = turns.cache, turns.queue, turns.bulkhead
+async def _run(
+    client: ApiClient,
+    metrics: Metrics,
+    settings: Settings,
+    *,
+    queue: WorkQueue[Key],
+    limit: FairLimit,
+    jobs: Jobs,
+) -> None:
+    cache = Cache()
     feed = Feed(cache, queue.add_news)
     state = _State(feed)
     poller = ProgressPoller(queue.add_news)
-    cached = CachedClient(client, cache, queue.add, bulkhead.answered)
+    cached = CachedClient(client, cache, queue.add, limit)
     platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
-    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_over=turns.is_over)
+    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_current=cache.is_current)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace,
-        jobs=jobs, metrics=metrics, bulkhead=bulkhead, filled=feed.filled,
+        jobs=jobs, metrics=metrics, filled=feed.filled,
     )  # fmt: skip
     reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
     if settings.port:

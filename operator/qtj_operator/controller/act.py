@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
@@ -10,15 +9,14 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
-from qtj_operator.controller.turns import TurnOver, never_over
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.manifests.manifest import Manifest
 
-__all__ = ["PARALLEL", "Obstacle", "act"]
+__all__ = ["PARALLEL", "JobChanged", "act", "always"]
 
 PARALLEL = 8
-"""Requests under way at once for one job. Those of all passes together are fewer than the client allows, so that none
-waits for requests of other jobs that hang."""
+"""Requests under way at once for one job."""
 
 _AT_ONCE = 20
 """Requests that begin before the event loop runs again: to build and send a pod of a large gang takes a millisecond."""
@@ -40,23 +38,17 @@ _NO_POD_GROUPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """An action that cannot be carried out, in a sentence for the user.
+class JobChanged(Exception):  # noqa: N818  it is no error
+    """The job was deleted, created again, suspended or edited while a pass over it was under way."""
 
-    Attributes:
-        malformed: Whether the API server itself reports a mistake in the child, and so in the template.
-        kind: The kind of action.
-    """
 
-    reason: Reason
-    message: str
-    malformed: bool = False
-    kind: type[Action] = Create
+def always(_job: Job) -> bool:
+    """Takes every job for current."""
+    return True
 
 
 async def act(
-    client: Client, job: Job, actions: Sequence[Action], is_over: Callable[[Job, int], bool] = never_over
+    client: Client, job: Job, actions: Sequence[Action], is_current: Callable[[Job], bool] = always
 ) -> Obstacle | None:
     """Carries out `actions`; returns what prevents a child, if anything does.
 
@@ -64,30 +56,24 @@ async def act(
         client: The cluster.
         job: The job.
         actions: What to do.
-        is_over: Whether to leave the rest to another pass; asked before each action, with how many are begun.
+        is_current: Tells whether the job is as it was when the actions were decided; asked before each.
 
     Raises:
         ApiError: The server could not be reached or is too busy; the pass is to be repeated.
-        TurnOver: Another pass is to do the rest.
+        JobChanged: The job has changed meanwhile; another pass is to decide anew.
     """
     limit = asyncio.Semaphore(PARALLEL)
-    begun, left = 0, False
 
     async def one(action: Action) -> Obstacle | None:
-        nonlocal begun, left
         async with limit:
-            left = left or is_over(job, begun)
-            if left:
-                return None
-            begun += 1
+            if not is_current(job):
+                raise JobChanged
             return await _carry_out(client, job, action)
 
     for stage in _stages(actions):
         obstacles = await _all(one(action) for action in stage)
         if obstacles:
             return obstacles[0]
-        if left:
-            raise TurnOver
     return None
 
 
@@ -129,19 +115,19 @@ async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | Non
             await _restore(client, job, action)
     except ApiError as error:
         verb = "deleted" if isinstance(action, Delete) else "repaired"
-        return _refusal(error, f"{action.kind} {action.name} cannot be {verb}: {error}", type(action))
+        return _refusal(error, f"{action.kind} {action.name} cannot be {verb}", type(action))
     return None
 
 
-def _refusal(error: ApiError, message: str, kind: type[Action]) -> Obstacle:
-    """Returns the obstacle that a refusal is.
+def _refusal(error: ApiError, what: str, kind: type[Action]) -> Obstacle:
+    """Returns the obstacle that a refusal is; `what` says what cannot be done.
 
     Raises:
         ApiError: It is none: the server was out of reach or too busy, or has another version of the object.
     """
     if not error.final and error.refused_by is None:
-        raise error
-    return Obstacle(Reason.CHILD_REJECTED, message, malformed=error.malformed, kind=kind)
+        raise ApiError(error.code, error.reason, f"{what}: {error}", retry_after=error.retry_after) from error
+    return Obstacle(Reason.CHILD_REJECTED, f"{what}: {error}", malformed=error.malformed, kind=kind)
 
 
 async def _restore(client: Client, job: Job, action: Restore) -> None:
@@ -174,7 +160,9 @@ async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | No
             return await _is_ours(client, resource, job, manifest, called)
         if error.code == 404 and resource is Resource.POD_GROUPS:  # noqa: PLR2004
             return Obstacle(Reason.CHILD_REJECTED, _NO_POD_GROUPS)
-        return _refusal(error, f"{called} was refused by {error.refused_by or 'the API server'}: {error}", Create)
+        refused = error.final or error.refused_by
+        why = f"was refused by {error.refused_by or 'the API server'}" if refused else "cannot be created"
+        return _refusal(error, f"{called} {why}", Create)
     return None
 
 

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.trim import trimmed
@@ -58,6 +59,13 @@ class Cache:
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Returns an object."""
         return self._shelves[resource].objects.get((namespace, name))
+
+    def is_current(self, job: Job) -> bool:
+        """Tells whether a job was not deleted, created again, suspended or edited since it was read."""
+        now = self.get(Resource.QUANTUM_TRAINING_JOBS, job.namespace, job.name)
+        if now is None or "deletionTimestamp" in now["metadata"]:
+            return False
+        return (now["metadata"]["uid"], now["metadata"].get("generation", 1)) == (job.uid, job.generation)
 
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> list[Object]:
         """Returns the objects that carry all of `labels`, in one namespace or in all."""

@@ -11,14 +11,14 @@ It is right on stale data:
 * Everything else follows from exact preconditions: a status or a deletion that was decided on an old state is refused.
 """
 
-import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.cache import CACHED, Cache, job_of
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+from qtj_operator.controller.fair_limit import FairLimit
 
 __all__ = ["CachedClient"]
 
@@ -51,7 +51,7 @@ class CachedClient:
         live: The API server.
         cache: What the watches have delivered.
         hint: Called with the key of a job that is worth a look, because a read has found something new.
-        answered: Called with the key of a job and how many seconds a write for it took, however that ended.
+        limit: How many requests are under way at once.
     """
 
     def __init__(
@@ -59,18 +59,19 @@ class CachedClient:
         live: Client,
         cache: Cache,
         hint: Callable[[Key], None],
-        answered: Callable[[Key, float], None] = lambda *_: None,
+        limit: FairLimit | None = None,
     ) -> None:
         self._live = live
         self._cache = cache
         self._hint = hint
-        self._answered = answered
+        self._limit = limit or FairLimit()
         self._doubts: dict[tuple[Resource, str, str], _Doubt] = {}
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
         if namespace is None or not self._cache.is_listed(resource):
-            return await self._live.get(resource, namespace, name)
+            async with self._turn(namespace, name):
+                return await self._live.get(resource, namespace, name)
         is_job = resource is Resource.QUANTUM_TRAINING_JOBS
         if is_job and self._cache.has_lost_a_child((namespace, name)):
             self._doubts[resource, namespace, name] = _Doubt((namespace, name), None, lasting=True)
@@ -85,7 +86,8 @@ class CachedClient:
     ) -> Sequence[Object]:
         """See `Client.list`; what is in doubt of the jobs that are asked for is read first."""
         if not self._is_watched(resource, labels):
-            return await self._live.list(resource, namespace, labels)
+            async with self._turn(namespace, labels.get(LABEL_JOB)):
+                return await self._live.list(resource, namespace, labels)
         selected = self._cache.select(resource, namespace, labels)
         doubtful = [address for address in self._doubtful(resource, namespace, labels) if self._is_doubtful(*address)]
         if fresh or len(doubtful) > _MANY:
@@ -97,7 +99,7 @@ class CachedClient:
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
         try:
-            with self._timed(_asks(resource, manifest)):
+            async with self._turn(*_asks(resource, manifest)):
                 created = await self._live.create(resource, manifest)
         except ApiError as error:
             if not error.final:
@@ -108,7 +110,7 @@ class CachedClient:
     async def patch(self, resource: Resource, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         """See `Client.patch`."""
         try:
-            with self._timed(self._owner(resource, namespace, name)):
+            async with self._turn(namespace, self._owner(resource, namespace, name)):
                 patched = await self._live.patch(resource, namespace, name, operations)
         except ApiError:
             self._doubt_known(resource, namespace, name)
@@ -120,7 +122,7 @@ class CachedClient:
     ) -> Object | None:
         """See `Client.delete`."""
         try:
-            with self._timed(self._owner(resource, namespace, name)):
+            async with self._turn(namespace, self._owner(resource, namespace, name)):
                 left = await self._live.delete(resource, namespace, name, version, force=force)
         except ApiError:
             self._doubt_known(resource, namespace, name)
@@ -133,22 +135,16 @@ class CachedClient:
     async def replace_status(self, resource: Resource, obj: Object) -> Object:
         """See `Client.replace_status`."""
         try:
-            with self._timed(job_of(resource, obj)):
+            async with self._turn(obj["metadata"]["namespace"], obj["metadata"]["name"]):
                 written = await self._live.replace_status(resource, obj)
         except ApiError:
             self._doubt(resource, obj)
             raise
         return self._written(resource, written)
 
-    @contextmanager
-    def _timed(self, job: Key | None) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-        try:
-            yield
-        finally:
-            if job is not None:
-                self._answered(job, loop.time() - begun)
+    def _turn(self, namespace: str | None, job: str | None) -> AbstractAsyncContextManager[None]:
+        """Waits for the turn of a request for a job, as far as it is known for whom."""
+        return self._limit.turn((namespace or "", job or ""))
 
     def _is_watched(self, resource: Resource, labels: Mapping[str, str]) -> bool:
         """Whether objects with these labels are known from a watch: only children with the label of a job are."""
@@ -163,9 +159,9 @@ class CachedClient:
     def _known(self, resource: Resource, namespace: str, name: str) -> Object | None:
         return self._cache.get(resource, namespace, name) if resource in CACHED else None
 
-    def _owner(self, resource: Resource, namespace: str, name: str) -> Key | None:
+    def _owner(self, resource: Resource, namespace: str, name: str) -> str | None:
         known = self._known(resource, namespace, name)
-        return None if known is None else job_of(resource, known)
+        return None if known is None else _asks(resource, known)[1]
 
     def _doubt_known(self, resource: Resource, namespace: str, name: str) -> None:
         known = self._known(resource, namespace, name)
@@ -205,7 +201,8 @@ class CachedClient:
 
     async def _read(self, resource: Resource, namespace: str, name: str) -> Object | None:
         known = self._cache.get(resource, namespace, name)
-        found = await self._live.get(resource, namespace, name)
+        async with self._turn(namespace, self._owner(resource, namespace, name)):
+            found = await self._live.get(resource, namespace, name)
         self._doubts.pop((resource, namespace, name), None)
         if known is not None and (found is None or found["metadata"]["uid"] != known["metadata"]["uid"]):
             self._cache.forget(resource, known)
@@ -218,7 +215,8 @@ class CachedClient:
     async def _read_all(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str], known: Sequence[Object]
     ) -> Sequence[Object]:
-        found = await self._live.list(resource, namespace, labels)
+        async with self._turn(namespace, labels.get(LABEL_JOB)):
+            found = await self._live.list(resource, namespace, labels)
         for address in self._doubtful(resource, namespace, labels):
             del self._doubts[address]
         there = {obj["metadata"]["uid"] for obj in found}
@@ -244,8 +242,9 @@ def _check_not_replaced(resource: Resource, known: Sequence[Object], found: Sequ
             raise ApiError(409, "Conflict", f"{name} was replaced since the job was read, so the job is read again")
 
 
-def _asks(resource: Resource, manifest: Object) -> Key | None:
-    """Returns the job for which an object is created: an Event has no label."""
+def _asks(resource: Resource, manifest: Object) -> tuple[str, str | None]:
+    """Returns namespace and name of the job that an object belongs to: an Event has no label."""
     if resource is Resource.EVENTS:
         return manifest["involvedObject"]["namespace"], manifest["involvedObject"]["name"]
-    return job_of(resource, manifest)
+    job = job_of(resource, manifest)
+    return manifest["metadata"]["namespace"], job and job[1]

@@ -31,7 +31,7 @@ class Metrics:
     """What the operator counts, in a registry of its own so that two operators in one process do not mix.
 
     Args:
-        depth: Returns how many jobs wait for a pass.
+        depth: Returns how many jobs wait for a pass, or for a turn to send a request.
         jobs: Returns how many jobs are in a phase.
     """
 
@@ -54,7 +54,7 @@ class Metrics:
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
         Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
         self._count_jobs(jobs)
-        queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass.", registry=self.registry)
+        queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass or a request.", registry=self.registry)
         queue.set_function(depth)
 
     def _count_jobs(self, jobs: Callable[[Phase], int]) -> None:

@@ -8,8 +8,8 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
+from qtj_operator.controller.memory import JobMemory
 from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group
-from qtj_operator.controller.readings import Readings
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
@@ -22,11 +22,13 @@ __all__ = ["observe"]
 
 
 async def observe(
-    client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER, readings: Readings | None = None
+    client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER, memory: JobMemory | None = None
 ) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
     key = job.namespace, job.name
-    reading = (readings or Readings()).begin(key)
+    memory = memory or JobMemory()
+    memory.pods.begin()
+    memory.services.begin()
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job, and where that has just ended, from the API server: so its pod, with the
     # result, is in sight. The watch of pods may be behind that of Jobs.
@@ -37,13 +39,13 @@ async def observe(
     mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}
     own = [raw for raw in services if is_controlled_by(raw, job.uid)]
     replicas = tuple(
-        [reading.pod(pod, _main(pod, mains)) async for pod in in_slices(pods) if is_controlled_by(pod, job.uid)],
+        [memory.pods(pod, _main(pod, mains)) async for pod in in_slices(pods) if is_controlled_by(pod, job.uid)],
     )
     seen = Observed(
         job=job,
         platform=platform,
         pods=replicas,
-        services={service.name: service for service in [reading.service(raw) async for raw in in_slices(own)]},
+        services={service.name: service for service in [memory.services(raw) async for raw in in_slices(own)]},
         pod_group=await _pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
     )

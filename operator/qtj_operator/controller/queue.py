@@ -12,10 +12,8 @@ import contextlib
 import heapq
 import itertools
 import random
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Generic, TypeVar
-
-from qtj_operator.controller.lines import Lines
 
 __all__ = ["WorkQueue"]
 
@@ -32,13 +30,11 @@ class WorkQueue(Generic[K]):
     """Keys that wait for a pass.
 
     Args:
-        group: Returns the group of a key. Groups take turns, so that none waits for all keys of another.
         jitter: Spreads back-off by up to this fraction, so that keys that failed together do not return together.
     """
 
-    def __init__(self, *, group: Callable[[K], Hashable] = lambda _: None, jitter: float = 0.2) -> None:
-        self._group = group
-        self._ready: Lines[Hashable, K] = Lines()
+    def __init__(self, *, jitter: float = 0.2) -> None:
+        self._ready: dict[K, None] = {}
         self._running: set[K] = set()
         self._again: set[K] = set()
         self._news: set[K] = set()
@@ -51,25 +47,16 @@ class WorkQueue(Generic[K]):
         self._jitter = jitter
 
     def __len__(self) -> int:
-        """How many keys are due now, also if no worker was free to ask since their time came."""
+        """How many keys are due now, also if nobody has asked since their time came."""
         self._wake_due()
         return len(self._ready)
-
-    def holds(self, key: K) -> bool:
-        """Whether the key is due, or has a pass now."""
-        return key in self._ready or key in self._running
-
-    @property
-    def under_way(self) -> int:
-        """How many keys have a pass now."""
-        return len(self._running)
 
     def add(self, key: K) -> None:
         """Makes the key due now."""
         if key in self._running:
             self._again.add(key)
         else:
-            self._ready.add(self._group(key), key)
+            self._ready.setdefault(key)
             self._wake.set()
 
     def add_news(self, key: K) -> None:
@@ -106,13 +93,13 @@ class WorkQueue(Generic[K]):
             heapq.heapify(self._later)
 
     async def take(self) -> K:
-        """Waits for a key that is due and returns it; `done`, `retry` or `set_aside` must follow."""
+        """Waits for a key that is due and returns it; `done` or `retry` must follow."""
         self._wake_due()
         while not self._ready:
             await self._sleep()
             self._wake_due()
-        key = next(self._ready.heads())
-        self._ready.remove(key)
+        key = next(iter(self._ready))
+        del self._ready[key]
         self._running.add(key)
         return key
 
@@ -122,13 +109,15 @@ class WorkQueue(Generic[K]):
         self._rest(key, _REST_SECONDS)
         self._release(key)
 
-    def retry(self, key: K, longest: float = _LAST_DELAY, shortest: float = 0.0) -> float:
+    def retry(self, key: K, longest: float = _LAST_DELAY, shortest: float = 0.0, *, hung: bool = False) -> float:
         """Ends a pass that failed and makes the key due again after a growing delay.
 
         Args:
             key: Whose pass failed.
             longest: What the delay grows to, in seconds.
             shortest: How many seconds the server asked to wait; at most the longest delay counts.
+            hung: Whether an answer took very long. Such a pass takes requests from others, so the second in a row is
+                followed by the longest delay.
 
         Returns:
             The delay in seconds.
@@ -136,19 +125,16 @@ class WorkQueue(Generic[K]):
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         has_news = key in self._news
         spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
-        delay = max(min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest), min(shortest, _LAST_DELAY)) * spread
+        grown = longest if hung and failures > 1 else min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest)
+        delay = max(grown, min(shortest, _LAST_DELAY)) * spread
         self._rest(key, max(_REST_SECONDS, min(shortest, _LAST_DELAY)))
-        self.set_aside(key)
+        self._running.discard(key)
+        self._again.discard(key)
+        self._news.discard(key)
         self.add_after(key, delay)
         if has_news:
             self.add_news(key)
         return delay
-
-    def set_aside(self, key: K) -> None:
-        """Gives back a key whose pass is not done, without a time for the next one."""
-        self._running.discard(key)
-        self._again.discard(key)
-        self._news.discard(key)
 
     def _rest(self, key: K, seconds: float) -> None:
         """Notes until when a key rests, and drops the first in the dictionary as long as they have rested."""
@@ -178,7 +164,7 @@ class WorkQueue(Generic[K]):
                     await self._wake.wait()
 
     def _wake_due(self) -> None:
-        """Puts keys whose time has come behind those of their group that were due before."""
+        """Puts keys whose time has come behind those that were due before."""
         now = asyncio.get_running_loop().time()
         while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)

@@ -2,34 +2,27 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.reading import InvalidJob, read_status
-from qtj_operator.api.status import Status
-from qtj_operator.controller.act import Obstacle, act
+from qtj_operator.api.status import Phase, Status
+from qtj_operator.controller.act import JobChanged, act, always
 from qtj_operator.controller.board import with_board
-from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
-from qtj_operator.controller.companions import Companions
+from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
+from qtj_operator.controller.companions import act_on_companions
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
-from qtj_operator.controller.pace import Pace
-from qtj_operator.controller.readings import Readings
-from qtj_operator.controller.refusals import Refusals
-from qtj_operator.controller.registry import JobRegistry
-from qtj_operator.controller.repairs import Repairs
-from qtj_operator.controller.turns import TurnOver, never_over
-from qtj_operator.core.decide import decide, refuse
-from qtj_operator.core.decision import Create, Decision, Event, Restore, earliest
-from qtj_operator.core.editable import has_run
-from qtj_operator.core.events import events_between
+from qtj_operator.core.decide import decide, refuse, stuck
+from qtj_operator.core.decision import Decision
 from qtj_operator.core.platform import CLUSTER, Platform
-from qtj_operator.core.status import failed_by_obstacle, is_blocked, with_obstacle
 
 __all__ = ["Reconciler", "utc_now"]
 
@@ -49,29 +42,21 @@ class Reconciler:
         client: The cluster.
         progress: Where the progress of running jobs comes from.
         clock: Tells the time.
-        jobs: The jobs that are known.
+        jobs: The jobs that are known, and what is remembered of each.
         metrics: What is counted.
-        pace: How often numbers are written.
-        refusals: What the API server has refused.
-        repairs: How often what others edit is brought back.
-        companions: What accompanies the jobs.
-        readings: What their children were parsed into.
+        paced: Whether numbers wait for some time after the last write of a status.
         platform: What pods run on.
-        is_over: Whether a pass with many actions is to leave the rest to another one; see `Turns`.
+        is_current: Tells whether a job is still as it was when it was read; see `Cache.is_current`.
     """
 
     client: Client
     progress: ProgressSource
     clock: Callable[[], datetime] = utc_now
-    jobs: JobRegistry = field(default_factory=JobRegistry)
+    jobs: Jobs = field(default_factory=Jobs)
     metrics: Metrics = field(default_factory=Metrics)
-    pace: Pace = field(default_factory=Pace)
-    refusals: Refusals = field(default_factory=Refusals)
-    repairs: Repairs = field(default_factory=Repairs)
-    companions: Companions = field(default_factory=Companions)
-    readings: Readings = field(default_factory=Readings)
+    paced: bool = True
     platform: Platform = CLUSTER
-    is_over: Callable[[Job, int], bool] = never_over
+    is_current: Callable[[Job], bool] = always
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the job and returns after what time to look again, if nothing happens before.
@@ -83,11 +68,20 @@ class Reconciler:
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
             self._forget(key, raw)
             return None
-        self.jobs.add(key, raw.get("status", {}).get("phase"))
-        now = self.clock()
+        self.jobs[key].phase = raw.get("status", {}).get("phase") or Phase.PENDING
+        now, failures = self.clock(), self.jobs[key].failures
+        try:
+            delay = await self._pass(key, raw, now)
+        except Exception as error:
+            await self._tell(key, raw, failures.add(error, now), now)
+            raise
+        failures.clear()
+        return delay
+
+    async def _pass(self, key: Key, raw: Object, now: datetime) -> timedelta | None:
         try:
             decision = await self._decide_and_act(raw, now)
-        except TurnOver:
+        except JobChanged:
             return timedelta(0)
         if decision is None:
             return None
@@ -96,16 +90,23 @@ class Reconciler:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
+    async def _tell(self, key: Key, raw: Object, message: str | None, now: datetime) -> None:
+        """Writes why passes fail, once for each reason; where that fails too, the next failure tells."""
+        failures = self.jobs[key].failures
+        if message is None or message == failures.told:
+            return
+        decision = stuck(read_status(raw), raw["metadata"].get("generation", 1), message, now)
+        with suppress(ApiError):
+            await self._record(key, raw, decision, now)
+            failures.told = message
+
     def _forget(self, key: Key, raw: Object | None) -> None:
         self.progress.forget(key)
         self.progress.forget(key, evaluator=True)
-        self.pace.forget(key)
-        self.refusals.forget(key)
-        self.repairs.forget(key)
-        self.companions.forget(key)
-        self.readings.forget(key)
-        known = self.jobs.remove(key)
-        if known and (raw is None or "deletionTimestamp" in raw["metadata"]):
+        if key not in self.jobs:
+            return
+        del self.jobs[key]
+        if raw is None or "deletionTimestamp" in raw["metadata"]:
             log_deleted(key)
 
     async def _decide_and_act(self, raw: Object, now: datetime) -> Decision | None:
@@ -113,28 +114,17 @@ class Reconciler:
             job = Job.parse(raw)
         except InvalidJob as error:
             return _fail_unreadable(raw, str(error), now)
-        seen = await observe(self.client, self.progress, job, self.platform, self.readings)
+        memory = self.jobs[job.namespace, job.name]
+        seen = await observe(self.client, self.progress, job, self.platform, memory)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
-        decision = self.repairs.throttled(job, decide(seen, now), now)
-        decision = await self._act(job, decision, now)
-        decision = await self.companions.act(self.client, job, decision, now)
-        return self.pace.throttled((job.namespace, job.name), job.status, decision, now)
-
-    async def _act(self, job: Job, decision: Decision, now: datetime) -> Decision:
-        """Carries out the decision; returns it with what stands in its way, if anything does."""
-        standing = self.refusals.standing(job, decision.actions, now)
-        if standing is not None:
-            obstacle, due = standing
-            others = [action for action in decision.actions if not isinstance(action, (Create, obstacle.kind))]
-            await act(self.client, job, others)
-            return _with_obstacle(job, decision, obstacle, now, due)
-        found = await act(self.client, job, decision.actions, self.is_over)
-        if found is None:
-            if decision.actions:
-                self.refusals.forget((job.namespace, job.name))
-            return decision
-        blocked = _with_obstacle(job, decision, found, now, self.refusals.add(job, found, now))
-        return blocked if _blocks(found, decision) else _with_event(blocked, found)
+        seen = replace(seen, obstacle=memory.refusals.standing(job, now))
+        decision = memory.repairs.throttled(job, decide(seen, now), now)
+        if (found := await act(self.client, job, decision.actions, self.is_current)) is not None:
+            decision = decide(replace(seen, obstacle=memory.refusals.add(job, found, now)), now)
+        elif decision.actions and seen.obstacle is None:
+            memory.refusals.clear()
+        decision = await act_on_companions(self.client, job, memory, decision, now)
+        return memory.pace.throttled(job.status, decision, now, self.jobs.starting) if self.paced else decision
 
     async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and logs and counts the change; returns whether it did."""
@@ -143,7 +133,7 @@ class Reconciler:
         changed = status != raw.get("status") and await self._write(after)
         if changed:
             before = read_status(raw)
-            self.pace.wrote(key, now)
+            self.jobs[key].pace.wrote(now)
             log_transition(key, before, decision)
             self.metrics.status_written(before, decision.status)
             if _runs_for_the_first_time(before, decision.status):
@@ -180,24 +170,3 @@ def _fail_unreadable(raw: Object, sentence: str, now: datetime) -> Decision | No
         log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=log_fields(key))
         return None
     return refuse(before, meta.get("generation", 1), sentence, now)
-
-
-def _with_obstacle(job: Job, decision: Decision, obstacle: Obstacle, now: datetime, due: datetime) -> Decision:
-    """Returns the decision with the obstacle in its status, if that stops the job; see `_with_event`."""
-    wake_at = earliest(decision.wake_at, due)
-    if not _blocks(obstacle, decision):
-        return replace(decision, events=events_between(job.status, decision.status), wake_at=wake_at)
-    if obstacle.malformed and not has_run(job.status):
-        status = failed_by_obstacle(decision.status, obstacle.reason, obstacle.message, now)
-    else:
-        status = with_obstacle(job.status, decision.status, obstacle.reason, obstacle.message, now)
-    return replace(decision, status=status, events=events_between(job.status, status), wake_at=wake_at)
-
-
-def _with_event(decision: Decision, obstacle: Obstacle) -> Decision:
-    """Adds an event about a new obstacle, because the status does not show it."""
-    return replace(decision, events=(*decision.events, Event("Warning", obstacle.reason, obstacle.message)))
-
-
-def _blocks(obstacle: Obstacle, decision: Decision) -> bool:
-    return obstacle.kind is not Restore and is_blocked(decision.status)

@@ -1,13 +1,10 @@
-"""Actions that the API server has refused: when each is tried again."""
+"""An action that the API server has refused: when it is tried again."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from qtj_operator.api.job import Job
-from qtj_operator.controller.act import Obstacle
-from qtj_operator.controller.client import Key
-from qtj_operator.core.decision import Action, Create
+from qtj_operator.core.obstacle import Obstacle
 
 __all__ = ["Refusals"]
 
@@ -16,44 +13,34 @@ _LONGEST_PAUSE = timedelta(seconds=60)
 """A quota is raised and a policy goes away without any event for us."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    subject: tuple[str, int, int | None]
-    obstacle: Obstacle
-    pause: timedelta
-    due: datetime
-
-
 class Refusals:
-    """Remembers what was refused, so that a pass does not ask for it again at once, whatever else it looks for.
+    """Remembers what was refused for a job, so that a pass does not ask for it again at once.
 
-    The pause doubles with every refusal, until the spec or the attempt is another. What it knows is worth little after
-    a restart, so it is kept in memory.
+    The pause doubles with every refusal, until the spec or the attempt is another.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Key, _Refusal] = {}
+        self._subject: tuple[str, int, int | None] | None = None
+        self._pause = _FIRST_PAUSE
+        self._known: Obstacle | None = None
 
-    def standing(self, job: Job, actions: Sequence[Action], now: datetime) -> tuple[Obstacle, datetime] | None:
-        """Returns the obstacle that one of `actions` would meet again, and until when it is not tried."""
-        known = self._known.get((job.namespace, job.name))
-        if known is None or known.subject != _subject(job) or known.due <= now:
-            return None
-        met = any(isinstance(action, (Create, known.obstacle.kind)) for action in actions)
-        return (known.obstacle, known.due) if met else None
+    def standing(self, job: Job, now: datetime) -> Obstacle | None:
+        """Returns what was refused and is not tried yet."""
+        known = self._known
+        is_standing = known and known.due and now < known.due and self._subject == _subject(job)
+        return known if is_standing else None
 
-    def add(self, job: Job, obstacle: Obstacle, now: datetime) -> datetime:
-        """Notes a refusal; returns when to try again."""
-        key = (job.namespace, job.name)
-        before = self._known.get(key)
-        repeated = before is not None and before.subject == _subject(job)
-        pause = min(2 * before.pause, _LONGEST_PAUSE) if before and repeated else _FIRST_PAUSE
-        self._known[key] = _Refusal(_subject(job), obstacle, pause, now + pause)
-        return now + pause
+    def add(self, job: Job, obstacle: Obstacle, now: datetime) -> Obstacle:
+        """Notes a refusal; returns it with the time to try again."""
+        repeated = self._known is not None and self._subject == _subject(job)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE) if repeated else _FIRST_PAUSE
+        self._subject = _subject(job)
+        self._known = replace(obstacle, due=now + self._pause)
+        return replace(self._known, is_new=True)
 
-    def forget(self, key: Key) -> None:
-        """Notes that nothing is refused any more for the job, or that it is gone."""
-        self._known.pop(key, None)
+    def clear(self) -> None:
+        """Notes that nothing is refused any more."""
+        self._known = None
 
 
 def _subject(job: Job) -> tuple[str, int, int | None]:

@@ -1,4 +1,4 @@
-"""Keeps jobs reconciled: workers that empty the queue, and a resync of all jobs."""
+"""Keeps jobs reconciled: a pass for each job that is due, and a resync of all jobs."""
 
 import asyncio
 import logging
@@ -6,13 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from qtj_operator.controller.bulkhead import Bulkhead
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.journal import log_fields
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.registry import JobRegistry
-from qtj_operator.controller.turns import WORKERS
 
 __all__ = ["Runtime"]
 
@@ -22,6 +20,8 @@ _RESYNC_SECONDS = 300.0
 _OUTAGE_SECONDS = 3.0
 """The longest pause while the API server is out of reach: nobody tells us when it is back, and then work has piled up.
 One that refuses is asked less often."""
+_HANGS_SECONDS = 5.0
+"""A pass that fails after so long had a request that hung: the API server is there, and a webhook does not answer."""
 
 
 async def _at_once() -> None:
@@ -38,7 +38,6 @@ class Runtime:
         namespace: The only namespace to look after; None for all.
         jobs: The jobs that are known: a resync looks at each, also at one that is gone.
         metrics: Where passes are counted.
-        bulkhead: Which jobs may take a worker.
         filled: Waits until what passes read is there.
     """
 
@@ -49,9 +48,8 @@ class Runtime:
         queue: WorkQueue[Key],
         namespace: str | None,
         *,
-        jobs: JobRegistry,
+        jobs: Jobs,
         metrics: Metrics,
-        bulkhead: Bulkhead | None = None,
         filled: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._client = client
@@ -62,8 +60,6 @@ class Runtime:
         self._metrics = metrics
         self._filled = filled
         self._beat: float | None = None
-        self._turn = asyncio.Lock()
-        self._bulkhead = bulkhead or Bulkhead()
 
     @property
     def alive(self) -> bool:
@@ -74,42 +70,26 @@ class Runtime:
         return self._beat is None or time.monotonic() - self._beat < 2 * _RESYNC_SECONDS
 
     async def run(self) -> None:
-        """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure.
-
-        All tasks begin at once, also those that wait: when kopf ends, it waits 5 s for tasks that are younger.
-        """
+        """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._resync())
-            for _ in range(WORKERS):
-                tasks.create_task(self._work())
+            tasks.create_task(self._begin_passes(tasks))
 
-    async def _work(self) -> None:
+    async def _begin_passes(self, tasks: asyncio.TaskGroup) -> None:
+        """Begins at most one in each turn of the event loop: most wait for nothing, and there may be many."""
         await self._filled()
         while True:
-            await self._one(await self._next())
-
-    async def _next(self) -> Key:
-        """Takes a job, at most one in each turn of the event loop: most passes wait for nothing, and may be many."""
-        async with self._turn:
             await asyncio.sleep(0)
-            return await self._queue.take()
-
-    async def _one(self, key: Key) -> None:
-        with self._bulkhead.admitted(key) as is_admitted:
-            if not is_admitted:
-                self._queue.set_aside(key)
-                return
-            await self._pass(key)
-        for called in self._bulkhead.call():
-            self._queue.add(called)
+            tasks.create_task(self._pass(await self._queue.take()))
 
     async def _pass(self, key: Key) -> None:
+        begun = asyncio.get_running_loop().time()
         with self._metrics.timed() as outcome:
             try:
                 delay = await self._reconcile(key)
             except ApiError as error:
                 outcome.failed()
-                wait = self._put_off(key, error)
+                wait = self._put_off(key, error, begun)
                 log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=log_fields(key))
                 return
             except Exception:
@@ -125,10 +105,12 @@ class Runtime:
             self._queue.add_after(key, delay.total_seconds())
         self._queue.done(key)  # last: news that has come meanwhile makes the key due in its own time
 
-    def _put_off(self, key: Key, error: ApiError) -> float:
-        if error.code == 0:
+    def _put_off(self, key: Key, error: ApiError, begun: float) -> float:
+        if error.code != 0:
+            return self._queue.retry(key, shortest=error.retry_after)
+        if asyncio.get_running_loop().time() - begun < _HANGS_SECONDS:
             return self._queue.retry(key, _OUTAGE_SECONDS)
-        return self._queue.retry(key, shortest=error.retry_after)
+        return self._queue.retry(key, hung=True)
 
     async def _resync(self) -> None:
         """Looks at every job now and then: a watch may lose events, and kopf does not report objects that vanished."""

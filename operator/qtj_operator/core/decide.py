@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from qtj_operator.api import conditions
-from qtj_operator.api.conditions import Reason
+from qtj_operator.api.conditions import ConditionType, Reason, is_over, is_true
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Status
 from qtj_operator.core.backing_off import backing_off
@@ -25,6 +25,7 @@ from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.rechecked import rechecked
+from qtj_operator.core.refused import refused
 from qtj_operator.core.respecified import respecified
 from qtj_operator.core.retried import retried
 from qtj_operator.core.started import started
@@ -34,7 +35,7 @@ from qtj_operator.core.suspended import suspended
 from qtj_operator.core.tensorboard import tensorboard
 from qtj_operator.core.trained import trained
 
-__all__ = ["decide", "refuse"]
+__all__ = ["decide", "refuse", "stuck"]
 
 Policy = Callable[[Observed, datetime], Verdict | None]
 
@@ -115,6 +116,7 @@ def decide(seen: Observed, now: datetime) -> Decision:
         return Decision(actions=(), status=seen.job.status, events=(), wake_at=None)
     stage = stage_of(seen.job)
     verdict = next((v for policy in stage.policies if (v := policy(seen, now)) is not None), Wait())
+    verdict = refused(seen, verdict, now)
     companion = tensorboard(seen)
     status = status_of(seen, verdict, now).changed(tensorboard=companion.status)
     after = replace(seen.job, status=status)
@@ -122,13 +124,9 @@ def decide(seen: Observed, now: datetime) -> Decision:
         actions=verdict.actions if isinstance(verdict, Act) else (),
         companions=companion.actions if _leaves_room(verdict) else (),
         status=status,
-        events=(*events_between(seen.job.status, status), *_events(verdict)),
+        events=(*events_between(seen.job.status, status), *verdict.events),
         wake_at=earliest(_wake_at(verdict), *(timer(seen, after, now) for timer in stage.timers)),
     )
-
-
-def _events(verdict: Verdict) -> tuple[Event, ...]:
-    return () if isinstance(verdict, Wait) else verdict.events
 
 
 def _leaves_room(verdict: Verdict) -> bool:
@@ -157,4 +155,19 @@ def _wake_at(verdict: Verdict) -> datetime | None:
 def refuse(before: Status, generation: int, message: str, now: datetime) -> Decision:
     """Decides about an object that cannot be read as a job."""
     status = closed(before, (conditions.failed(Reason.INVALID_SPEC, message),), generation, now)
+    return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)
+
+
+def stuck(before: Status, generation: int, message: str, now: datetime) -> Decision:
+    """Decides about a job over which passes fail: nothing is known but that.
+
+    A job that runs continues, and one that has ended stays as it is, so these have an event only.
+    """
+    goes_on = is_over(before.conditions) or is_true(before.conditions, ConditionType.RUNNING)
+    if goes_on:
+        event = Event("Warning", Reason.CHILD_REJECTED, message)
+        return Decision(actions=(), status=before, events=(event,), wake_at=None)
+    trained = is_true(before.conditions, ConditionType.TRAINED)
+    fact = (conditions.not_complete if trained else conditions.not_running)(Reason.CHILD_REJECTED, message)
+    status = closed(before, (fact,), generation, now)
     return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)

@@ -149,12 +149,14 @@ class Wait:
         until: When the next pass is due even if nothing happens.
         report: What the status reports about this.
         conditions: Conditions to set, but none that ends training or the job.
+        events: Events besides those that follow from changed conditions.
     """
 
     until: datetime | None = None
     _: KW_ONLY
     report: Report = NO_REPORT
     conditions: tuple[Fact, ...] = ()
+    events: tuple[Event, ...] = ()
 
 
 Verdict = Move | Act | Wait

@@ -33,6 +33,7 @@ from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
 from qtj_operator.core.board import Board
 from qtj_operator.core.inference_run import InferenceRun
+from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.pod_group import PodGroup
@@ -56,6 +57,7 @@ class Observed:
         progress: The last answer of the leader's progress endpoint.
         evaluation: The last answer of the evaluator's.
         board: Its TensorBoard, if it may have one.
+        obstacle: What the API server has refused, until it is tried again.
     """
 
     job: Job
@@ -67,6 +69,7 @@ class Observed:
     progress: Progress | None = None
     evaluation: Progress | None = None
     board: Board | None = None
+    obstacle: Obstacle | None = None
 
     @property
     def attempt(self) -> int:

@@ -11,7 +11,7 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_ov
 from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role
-from qtj_operator.api.status import Condition, InferencePhase, Phase, ProgressStatus, ReplicaStatus, Status
+from qtj_operator.api.status import Condition, Phase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.editable import has_run, ignores_edit
 from qtj_operator.core.observed import Observed
@@ -21,20 +21,19 @@ from qtj_operator.core.profiles import profiles_of
 from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
+    "NEVER_STARTED",
     "closed",
     "differ_in_numbers_alone",
-    "failed_by_obstacle",
-    "is_blocked",
     "is_training",
     "progress_status",
     "status_of",
-    "with_obstacle",
 ]
 
 _SIGNIFICANT = 5
 """Digits kept of a progress number, which people read and which should cause few writes."""
 
-_NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
+NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
+"""No attempt ever ran."""
 
 
 def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
@@ -95,37 +94,6 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
     )
 
 
-def with_obstacle(before: Status, after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused a child; see `is_blocked`.
-
-    Whether the job runs is taken from `before`, so that a pass with the same obstacle changes nothing.
-    """
-    if is_true(after.conditions, ConditionType.TRAINED):  # the obstacle then delays inference
-        fact = conditions.not_complete(reason, message)
-        return closed(_with_inference(after, InferencePhase.PENDING), (fact,), after.observed_generation or 0, now)
-    running = find(before.conditions, ConditionType.RUNNING)
-    others = [condition for condition in after.conditions if condition.type != ConditionType.RUNNING]
-    base = after.changed(conditions=(*((running,) if running else ()), *others))
-    return closed(base, (conditions.not_running(reason, message),), after.observed_generation or 0, now)
-
-
-def is_blocked(after: Status) -> bool:
-    """Whether a refused child blocks a job with this status.
-
-    It does not block a job that has ended, nor a gang that runs, because the gang does not need that child.
-    """
-    return not is_over(after.conditions) and not is_true(after.conditions, ConditionType.RUNNING)
-
-
-def failed_by_obstacle(after: Status, reason: Reason, message: str, now: datetime) -> Status:
-    """Returns the status `after` a pass in which the API server refused the template, before anything ran.
-
-    Nothing has started, so the template may still be changed, and the job is checked again.
-    """
-    failed = conditions.failed(reason, message)
-    return closed(after, (failed, _NEVER_STARTED), after.observed_generation or 0, now)
-
-
 def differ_in_numbers_alone(before: Status, after: Status) -> bool:
     """Tells whether two statuses differ only in counts, progress, and messages about them."""
     return before != after and _without_numbers(before) == _without_numbers(after)
@@ -155,11 +123,6 @@ def _evaluation(seen: Observed) -> Progress | None:
     pod = seen.evaluator
     final = pod.message.progress if pod and pod.succeeded and pod.message else None
     return final or seen.evaluation
-
-
-def _with_inference(status: Status, phase: InferencePhase) -> Status:
-    inference = status.inference
-    return status.changed(inference=inference and inference.changed(phase=phase))
 
 
 def _without_numbers(status: Status) -> Status:
@@ -245,7 +208,7 @@ def _training_over(before: Status, *, started: bool) -> Fact:
     ended = reason == Reason.TRAINING_ENDED or has_run(before)
     if started or (reason != Reason.NOT_STARTED and (ran or ended)):
         return conditions.not_running(Reason.TRAINING_ENDED, "training has ended")
-    return _NEVER_STARTED
+    return NEVER_STARTED
 
 
 def _has_started(pod: Pod) -> bool:

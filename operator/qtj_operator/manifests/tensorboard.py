@@ -182,7 +182,7 @@ class _OwnVolume(NamedTuple):
 
 def _own_volume(mounts: Collection[Mount]) -> _OwnVolume:
     paths = {PurePosixPath(mount.mount_path) for mount in mounts}
-    name = _unused(_OWN_VOLUME, {mount.name for mount in mounts})
+    name = _unused(_OWN_VOLUME, {mount.name for mount in mounts if mount.name})
     if PurePosixPath(_TMP) not in paths:
         return _OwnVolume(name, _TMP)
     return _OwnVolume(name, f"/{_unused(_OWN_VOLUME, {path.name for path in paths})}")

@@ -4,9 +4,9 @@ import asyncio
 from datetime import timedelta
 
 from qtj_operator.controller.client import Key
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
-from qtj_operator.controller.registry import JobRegistry
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.controller.slices import in_slices
 from tests.controller.memory import Cluster
@@ -31,7 +31,7 @@ async def test_other_tasks_have_their_turn_between_two_passes_that_ask_nobody() 
             turn = 0
             await asyncio.sleep(0)
 
-    runtime = Runtime(Cluster(), reconcile, queue, None, jobs=JobRegistry(), metrics=Metrics())
+    runtime = Runtime(Cluster(), reconcile, queue, None, jobs=Jobs(), metrics=Metrics())
     task = asyncio.create_task(runtime.run())
     await asyncio.sleep(0.05)
     for number in range(JOBS):

@@ -1,20 +1,13 @@
-"""Jobs whose requests take seconds, and succeed: they share workers in turns, and come to their end."""
+"""Jobs whose requests take seconds, and succeed: they share requests, and come to their end."""
 
 import asyncio
 
 import pytest
 
-from qtj_operator.cluster.api import AT_ONCE
-from qtj_operator.controller.act import PARALLEL
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.turns import WORKERS
 from tests.controller import busy_operator
 from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang, SlowCluster, gang
 from tests.controller.virtual_time import run
-
-TURN_SECONDS = 12
-PLACES = 6
-"""Of one namespace, for late jobs."""
 
 
 async def starts(operator: BusyOperator, namespace: str, gangs: int, workers: int) -> None:
@@ -22,8 +15,8 @@ async def starts(operator: BusyOperator, namespace: str, gangs: int, workers: in
         await operator.applies(namespace, f"gang-{number}", **gang(workers))
 
 
-@pytest.mark.parametrize("gangs", [6, 13, 20])
-def test_a_job_waits_for_its_turn_behind_those_that_came_before_it(gangs: int) -> None:
+@pytest.mark.parametrize("gangs", [6, 20])
+def test_a_job_waits_for_a_turn_beside_large_ones_of_its_namespace(gangs: int) -> None:
     async def story() -> float:
         async with BusyOperator.running() as operator:
             operator.cluster.hung["slow"] = IGNORED
@@ -33,13 +26,11 @@ def test_a_job_waits_for_its_turn_behind_those_that_came_before_it(gangs: int) -
             await asyncio.sleep(10)
             return await operator.seconds_until_suspended("slow", "small")
 
-    assert run(story()) < (gangs / PLACES + 1) * (TURN_SECONDS + 2 * IGNORED.seconds)
+    assert run(story()) < 4 * IGNORED.seconds
 
 
-@pytest.mark.parametrize(("teams", "jobs"), [(4, 200), (16, 20), (16, 100)])
+@pytest.mark.parametrize(("teams", "jobs"), [(4, 100), (16, 20)])
 def test_a_late_job_does_not_wait_for_all_jobs_of_other_late_namespaces(teams: int, jobs: int) -> None:
-    """A suspended job has several passes; where namespaces are more than places, each waits for a round."""
-
     async def story() -> float:
         async with BusyOperator.running() as operator:
             operator.cluster.hung["slow"] = IGNORED
@@ -52,12 +43,10 @@ def test_a_late_job_does_not_wait_for_all_jobs_of_other_late_namespaces(teams: i
             await asyncio.sleep(120)
             return await operator.seconds_until_suspended("slow", "small")
 
-    assert run(story()) < (1 if teams <= 11 else 180)
+    assert run(story()) < 1
 
 
 def test_all_gangs_of_a_slow_namespace_grow() -> None:
-    """Three of them had one child each after five minutes, and the others 40."""
-
     async def story() -> list[int]:
         async with BusyOperator.running() as operator:
             operator.cluster.hung["slow"] = IGNORED
@@ -70,8 +59,8 @@ def test_all_gangs_of_a_slow_namespace_grow() -> None:
 
 
 @pytest.mark.parametrize("namespaces", [1, 20])
-def test_where_every_answer_is_slow_large_jobs_start_in_a_multiple_of_the_time_without_shares(namespaces: int) -> None:
-    """4,000 children at 3 s each: sixteen passes with eight requests each need 94 s. It took 1,960 s once."""
+def test_where_every_answer_is_slow_large_jobs_start_in_minutes(namespaces: int) -> None:
+    """4,000 children at 3 s each: 140 requests at a time need 86 s."""
 
     async def story() -> float:
         async with BusyOperator.running() as operator:
@@ -80,7 +69,7 @@ def test_where_every_answer_is_slow_large_jobs_start_in_a_multiple_of_the_time_w
                 await operator.applies(f"slow-{number % namespaces}", f"gang-{number}", **gang(100))
             return await busy_operator.seconds_until(lambda: len(operator.cluster.created) >= 4000)
 
-    assert run(story()) < (1200 if namespaces == 1 else 600)
+    assert run(story()) < (300 if namespaces == 1 else 120)
 
 
 @pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED])
@@ -102,7 +91,7 @@ def test_jobs_that_hang_in_another_namespace_end_no_pass_that_could_not_make_roo
 
 @pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED, IGNORED])
 def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang) -> None:
-    """They do not begin one by one, as creations do. The client allows 140 requests at a time."""
+    """They do not begin one by one, as creations do."""
 
     async def story() -> list[float]:
         async with BusyOperator.running() as operator:
@@ -117,10 +106,6 @@ def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang) -> N
             return await operator.seconds_until_each_is_suspended("good", 4, pause=30)
 
     assert max(run(story())) < 1
-
-
-def test_all_passes_together_leave_requests_to_others() -> None:
-    assert WORKERS * PARALLEL < AT_ONCE
 
 
 def test_creations_that_take_long_leave_requests_to_other_namespaces() -> None:
@@ -139,7 +124,7 @@ def test_creations_that_take_long_leave_requests_to_other_namespaces() -> None:
     assert max(run(story())) < 1
 
 
-def test_events_that_hang_leave_workers_to_other_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_that_hang_leave_requests_to_other_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
     """A webhook for all resources hangs for Events too."""
 
     class HangsForEvents(SlowCluster):

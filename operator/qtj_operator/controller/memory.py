@@ -1,0 +1,90 @@
+"""What the operator remembers of each job beside the cluster.
+
+It is of little use after a restart, so nothing of it is stored. A job that is gone is forgotten with one `del`.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from qtj_operator.api.status import Phase
+from qtj_operator.controller.client import Key, Object
+from qtj_operator.controller.failures import Failures
+from qtj_operator.controller.pace import Pace
+from qtj_operator.controller.parse import parse_pod, parse_service
+from qtj_operator.controller.refusals import Refusals
+from qtj_operator.controller.repairs import Repairs
+from qtj_operator.core.pod import Pod
+from qtj_operator.core.service import Service
+
+__all__ = ["JobMemory", "Jobs", "Parser"]
+
+T = TypeVar("T")
+
+
+class Parser(Generic[T]):
+    """Parses only what it does not know from the last pass: of a thousand children, few have changed by then.
+
+    An object in the cache is replaced when it changes, and never edited: the same object gives the same result.
+    """
+
+    def __init__(self, parse: Callable[..., T]) -> None:
+        self._parse = parse
+        self._known: dict[str, tuple[Object, Hashable, T]] = {}
+        self._used: dict[str, tuple[Object, Hashable, T]] = {}
+
+    def begin(self) -> None:
+        """Begins a pass, and drops what the last one has not used."""
+        self._known, self._used = self._used, {}
+
+    def __call__(self, raw: Object, *more: Hashable) -> T:
+        """Returns what the object is parsed into."""
+        name = raw["metadata"]["name"]
+        known = self._known.get(name)
+        if known is None or known[0] is not raw or known[1] != more:
+            known = raw, more, self._parse(raw, *more)
+        self._used[name] = known
+        return known[2]
+
+
+@dataclass(slots=True)
+class JobMemory:
+    """What is remembered of one job.
+
+    Attributes:
+        phase: The phase that it had in the last pass.
+        pods: What its pods were parsed into.
+        services: What its Services were parsed into.
+        failures: The passes that have failed in a row.
+        pace: When its numbers were written.
+        refusals: What the API server has refused.
+        repairs: How often what others edit is brought back.
+        tensorboard_refusals: As `refusals`, for its TensorBoard.
+        tensorboard_repairs: As `repairs`, for its TensorBoard.
+    """
+
+    phase: str = Phase.PENDING
+    pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
+    services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
+    failures: Failures = field(default_factory=Failures)
+    pace: Pace = field(default_factory=Pace)
+    refusals: Refusals = field(default_factory=Refusals)
+    repairs: Repairs = field(default_factory=Repairs)
+    tensorboard_refusals: Refusals = field(default_factory=Refusals)
+    tensorboard_repairs: Repairs = field(default_factory=Repairs)
+
+
+class Jobs(dict[Key, JobMemory]):
+    """Every job that a pass has found; after a restart the first resync fills it again."""
+
+    def __missing__(self, key: Key) -> JobMemory:
+        """Begins to remember a job."""
+        return self.setdefault(key, JobMemory())
+
+    def count(self, phase: Phase) -> int:
+        """Returns how many jobs are in a phase."""
+        return sum(job.phase == phase for job in self.values())
+
+    def starting(self) -> int:
+        """Returns how many jobs wait for their replicas to be ready, and for nothing else."""
+        return sum(job.pace.is_starting for job in self.values())

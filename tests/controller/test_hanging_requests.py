@@ -1,0 +1,89 @@
+"""Jobs whose requests hang, as behind an admission webhook that does not answer, leave requests to others.
+
+Whether such a request fails or succeeds in the end depends on the timeout and the failurePolicy of the webhook.
+"""
+
+import asyncio
+
+import pytest
+
+from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang
+from tests.controller.virtual_time import run
+
+LONGEST_PAUSE_SECONDS = 60
+"""After a refusal."""
+EVERY_HANG = [
+    pytest.param(NO_ANSWER, id="no answer"),
+    pytest.param(REFUSED, id="refused"),
+    pytest.param(IGNORED, id="ignored"),
+]
+
+
+async def hangs(operator: BusyOperator, jobs: int, hang: Hang = NO_ANSWER) -> None:
+    operator.cluster.hung["bad"] = hang
+    for number in range(jobs):
+        await operator.applies("bad", f"stuck-{number}")
+
+
+@pytest.mark.parametrize("hang", EVERY_HANG)
+@pytest.mark.parametrize("jobs", [30, 100])
+def test_jobs_of_other_namespaces_wait_for_one_timeout_at_most(jobs: int, hang: Hang) -> None:
+    async def story() -> list[float]:
+        async with BusyOperator.running() as operator:
+            for number in range(5):
+                await operator.applies("good", f"small-{number}")
+            await asyncio.sleep(5)
+            await hangs(operator, jobs, hang)
+            await asyncio.sleep(1)
+            return await operator.seconds_until_each_is_suspended("good", 5, pause=60)
+
+    first, *later = run(story())
+    assert first < hang.seconds + 2
+    assert max(later) < 2
+
+
+@pytest.mark.parametrize("hang", EVERY_HANG)
+def test_a_job_beside_those_that_hang_is_not_behind_them(hang: Hang) -> None:
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            await operator.applies("bad", "small")
+            await asyncio.sleep(5)
+            await hangs(operator, 30, hang)
+            await asyncio.sleep(60)
+            return await operator.seconds_until_suspended("bad", "small")
+
+    assert run(story()) < hang.seconds
+
+
+@pytest.mark.parametrize("hang", EVERY_HANG)
+def test_jobs_that_hung_go_on_soon_after_they_are_answered(hang: Hang) -> None:
+    async def story() -> int:
+        async with BusyOperator.running() as operator:
+            await hangs(operator, 100, hang)
+            await asyncio.sleep(300)
+            assert not operator.cluster.created or hang is IGNORED
+            operator.cluster.hung.clear()
+            await asyncio.sleep(LONGEST_PAUSE_SECONDS + 20)
+            return len(operator.cluster.created)
+
+    assert run(story()) == 400
+
+
+@pytest.mark.parametrize("hang", EVERY_HANG)
+@pytest.mark.parametrize("teams", [1, 3])
+def test_a_sound_job_with_one_late_answer_does_not_wait_behind_those_that_hang(teams: int, hang: Hang) -> None:
+    async def story() -> float:
+        async with BusyOperator.running() as operator:
+            for team in range(teams):
+                operator.cluster.hung[f"bad-{team}"] = hang
+                for number in range(40):
+                    await operator.applies(f"bad-{team}", f"stuck-{number}")
+            await asyncio.sleep(60)
+            operator.cluster.hung["good"] = IGNORED
+            await operator.applies("good", "small")
+            await asyncio.sleep(IGNORED.seconds + 1)
+            del operator.cluster.hung["good"]
+            await asyncio.sleep(30)
+            return await operator.seconds_until_suspended("good", "small")
+
+    assert run(story()) < 2

@@ -38,7 +38,7 @@ _BY_HAND: dict[str, Callable[[Random], cirq.Gate]] = {
     "UniformSuperpositionGate": lambda random: cirq.UniformSuperpositionGate(int(random.integers(2, 9)), 3),
     "QuantumFourierTransformGate": lambda random: cirq.QuantumFourierTransformGate(int(random.integers(1, 4))),
     "PhaseGradientGate": lambda random: cirq.PhaseGradientGate(num_qubits=2, exponent=random.uniform(-2, 2)),
-    "CliffordGate": lambda random: cirq.CliffordGate.from_op_list(
+    "CliffordGate": lambda _: cirq.CliffordGate.from_op_list(
         [cirq.H(cirq.LineQubit(0)), cirq.CNOT(*cirq.LineQubit.range(2))], cirq.LineQubit.range(2)
     ),
     "SingleQubitCliffordGate": lambda random: cirq.SingleQubitCliffordGate.all_single_qubit_cliffords[

@@ -83,7 +83,7 @@ def _gates_of(gate: cirq.Gate) -> Gates:
 
 def _is_known(gate: cirq.Gate) -> bool:
     """Whether equal gates do the same: Cirq's own. A user's gate may be changed, or equal to one that it is not."""
-    if not _is_of_cirq(type(gate)):
+    if type(gate).__module__.partition(".")[0] != "cirq":
         return False
     if isinstance(gate, cirq.EigenGate):  # numbers and symbols are all that it has
         return True
@@ -92,11 +92,6 @@ def _is_known(gate: cirq.Gate) -> bool:
     except TypeError:
         return False
     return all(_is_known(each) for each in getattr(gate, "__dict__", {}).values() if isinstance(each, cirq.Gate))
-
-
-@lru_cache(maxsize=1024)
-def _is_of_cirq(kind: type[cirq.Gate]) -> bool:
-    return kind.__module__.partition(".")[0] == "cirq"
 
 
 @lru_cache(maxsize=4096)
@@ -199,8 +194,8 @@ class _Reference(NamedTuple):
 
     def distance(self, gates: Gates, qubits: Sequence[cirq.Qid]) -> float:
         """Returns how far the states after these gates are from those after the operation, up to a global phase."""
-        return max(_distance(_applied(gates, qubits, *each), after)
-                   for *each, after in zip(self.symbols, self.before, self.after, strict=True))  # fmt: skip
+        each = zip(self.symbols, self.before, self.after, strict=True)
+        return max(_distance(_applied(gates, qubits, symbols, before), after) for symbols, before, after in each)
 
 
 def _nearest(operation: cirq.Operation, reference: _Reference) -> Gates:

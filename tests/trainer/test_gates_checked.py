@@ -123,7 +123,7 @@ class SymbolicLiar(cirq.Gate):  # type: ignore[misc]
         return 1
 
     def _is_parameterized_(self) -> bool:
-        return cirq.is_parameterized(self.angle)
+        return bool(cirq.is_parameterized(self.angle))
 
     def _parameter_names_(self) -> set[str]:
         return set(cirq.parameter_names(self.angle))
@@ -149,7 +149,7 @@ class InPlace(cirq.Gate):  # type: ignore[misc]
 
     def _apply_unitary_(self, args: cirq.ApplyUnitaryArgs) -> NDArray[np.complex128]:
         args.target_tensor[args.subspace_index(0b011)] *= 1j
-        return args.target_tensor
+        return np.asarray(args.target_tensor)
 
 
 def random_unitary(qubits: int, seed: int = 1) -> NDArray[np.complex128]:

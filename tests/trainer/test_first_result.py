@@ -13,9 +13,10 @@ import pytest
 import sympy
 
 from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.gates import Angle, elementary
+from qtj_trainer.simulate.fused.gates import Angle
 from qtj_trainer.simulate.fused.library import FILE
 from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.reading import elementary
 from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.simulate.specification import specified
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtj_trainer.simulate.fused.blocks import Block
-from qtj_trainer.simulate.fused.gates import UnsupportedError, elementary
+from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.nodes import BlockNode, Node
 from qtj_trainer.simulate.fused.plan import Plan, make_plan
 from qtj_trainer.simulate.fused.program import compile_plans
+from qtj_trainer.simulate.fused.reading import elementary
 from qtj_trainer.simulate.fused.schedule import schedule
 from qtj_trainer.simulate.fused.shape import Shape, Tuning, shape_for
 from qtj_trainer.simulate.specification import specified

@@ -10,7 +10,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.fused.gates import elementary
+from qtj_trainer.simulate.fused.reading import elementary
 from qtj_trainer.simulate.noise.channels import Channel, channel_of
 from qtj_trainer.simulate.noise.circuit import noisy_circuit
 from qtj_trainer.simulate.noise.merging import commute, composed

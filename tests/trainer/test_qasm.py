@@ -76,6 +76,18 @@ def test_a_gate_is_what_it_was(operation: cirq.Operation) -> None:
     np.testing.assert_allclose(found, case.values(np.array([[0.6]]), np.empty(0))[0], atol=1e-7)
 
 
+def test_a_diagonal_gate_on_qubits_that_are_not_in_order_is_what_it_was() -> None:
+    a, b, c = cirq.LineQubit.range(3)
+    gate = cirq.ThreeQubitDiagonalGate([0.3, 1.1, -2.0, 0.7, 2.9, -1.3, 0.2, 1.9])
+    turned = cirq.H(c).controlled_by(a, control_values=[False])
+    circuit = cirq.Circuit(cirq.ry(0.4).on_each(a, b, c), gate(b, a, c), turned, cirq.rx(1.1).on_each(a, b, c))
+    case = Case(circuit, [cirq.X(a), cirq.Y(b), cirq.Z(c) * cirq.X(b)], [], [])
+
+    values = expectation_values(to_qasm(circuit, case.readouts, []), case.readouts, [a, b, c], [])
+
+    np.testing.assert_allclose(values, case.values(np.zeros((1, 0)), np.zeros(0))[0], atol=1e-8)
+
+
 def test_a_program_names_its_inputs_and_readouts() -> None:
     theta = sympy.Symbol("θ 1")
     circuit = cirq.Circuit(cirq.rx(T)(A), cirq.Z(cirq.NamedQubit("b\nc")) ** (theta / 2 - 1), cirq.ZZ(A, B) ** 0.5)

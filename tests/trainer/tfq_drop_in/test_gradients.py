@@ -63,3 +63,17 @@ def test_slopes_by_angles_that_all_examples_share_are_exact() -> None:
         loss = tf.reduce_sum(layer(CIRCUITS) ** 2)
 
     np.testing.assert_allclose(tape.gradient(loss, layer.parameters), slopes(np.full((3, 2), 0.7)).sum(0), atol=1e-5)
+
+
+def test_a_model_with_a_control_value_that_is_a_bool_has_the_values_of_cirq() -> None:
+    model = MODEL + cirq.ry(0.5)(SECOND).controlled_by(FIRST, control_values=[True])
+    layer = tfq.layers.ControlledPQC(model, OPERATORS)
+
+    values = layer([CIRCUITS, tf.constant(VALUES, tf.float32)])
+
+    simulator = cirq.Simulator(dtype=np.complex128)
+    expected = [
+        simulator.simulate_expectation_values(data + model, OPERATORS, dict(zip(ANGLES, row, strict=True)))
+        for data, row in zip(DATA, VALUES, strict=True)
+    ]
+    np.testing.assert_allclose(values, np.real(expected), atol=1e-5)

@@ -15,6 +15,7 @@ from typing import Any
 import cirq
 import sympy
 
+from qtj_trainer.simulate.operations import acted_matrix, parts_of, plain
 from qtj_trainer.simulate.specification import Readout, real_coefficient
 
 __all__ = ["to_qasm"]
@@ -133,7 +134,7 @@ def _parts(operation: cirq.Operation, arguments: _Arguments) -> Iterator[cirq.Op
         parts: list[cirq.Operation] = cirq.decompose(
             operation,
             keep=is_written,
-            intercepting_decomposer=_shorter,
+            intercepting_decomposer=lambda each: _shorter(each) or _in_order(each),
             fallback_decomposer=_by_matrix,
             on_stuck_raise=stuck,
         )
@@ -154,6 +155,16 @@ def _shorter(operation: cirq.Operation) -> list[cirq.Operation] | None:
         case cirq.ControlledGate() if cirq.is_parameterized(gate):
             return _controlled(gate, *qubits)
     return _by_matrix(operation) if isinstance(gate, cirq.MatrixGate) else None  # Cirq's own decomposition is inexact
+
+
+def _in_order(operation: cirq.Operation) -> list[cirq.Operation] | None:
+    """Decomposes a gate on line qubits in order, because Cirq's decompositions on other qubits may be wrong."""
+    gate, qubits = operation.gate, operation.qubits
+    if gate is None or len(qubits) <= 2:  # noqa: PLR2004  neighbours matter from three on
+        return None
+    line = cirq.LineQubit.range(len(qubits))
+    parts = parts_of(gate(*line))
+    return None if parts is None else [part.transform_qubits(dict(zip(line, qubits, strict=True))) for part in parts]
 
 
 def _parity(exponent: Any, first: cirq.Qid, second: cirq.Qid) -> list[cirq.Operation]:  # noqa: ANN401  number or symbol
@@ -181,7 +192,7 @@ def _controlled(gate: cirq.ControlledGate, control: cirq.Qid, *targets: cirq.Qid
 
 
 def _by_matrix(operation: cirq.Operation) -> list[cirq.Operation] | None:
-    matrix = cirq.unitary(operation, None)
+    matrix = acted_matrix(plain(operation))
     match operation.qubits:
         case (qubit,) if matrix is not None:
             return [gate(qubit) for gate in cirq.single_qubit_matrix_to_gates(matrix)]

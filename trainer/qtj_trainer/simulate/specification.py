@@ -8,11 +8,16 @@ import cirq
 import numpy as np
 import sympy
 
-__all__ = ["Readout", "Readouts", "Specification", "Symbols", "parameter_names", "real_coefficient", "specified"]
+from qtj_trainer.simulate.operations import parameter_names
+
+__all__ = ["Readout", "Readouts", "Specification", "Symbols", "real_coefficient", "specified"]
 
 Readout: TypeAlias = cirq.PauliString | cirq.PauliSum
 Readouts: TypeAlias = Readout | Iterable[Readout]
 Symbols = Iterable[sympy.Symbol | str]
+
+_ROUNDING = 1e-12
+"""Of a factor, the imaginary part that the conversion of a Hamiltonian leaves."""
 
 
 class Specification(NamedTuple):
@@ -89,22 +94,14 @@ def specified(
     return made
 
 
-def parameter_names(operation: cirq.Operation) -> set[str]:
-    """Returns the names of an operation's symbols; some gates do not name their own, as Cirq 1.5's PhasedFSimGate."""
-    named = set(cirq.parameter_names(operation))
-    if named or not cirq.is_parameterized(operation):
-        return named
-    return {name for part in cirq.decompose_once(operation, default=[]) for name in cirq.parameter_names(part)}
-
-
 def real_coefficient(string: cirq.PauliString) -> float:
     """Returns the factor of a Pauli string.
 
     Raises:
-        ValueError: If it is not a finite real number: the string is not Hermitian, or has symbols.
+        ValueError: If it is not a finite real number but for rounding: the string is not Hermitian, or has symbols.
     """
     factor = string.coefficient
-    if cirq.is_parameterized(string) or not np.isfinite(factor) or complex(factor).imag:
+    if cirq.is_parameterized(string) or not np.isfinite(factor) or abs(factor.imag) > _ROUNDING * abs(factor):
         raise ValueError(f"the readout {string} has the factor {factor}, which is not a real number")
     return complex(factor).real
 

@@ -13,7 +13,8 @@ from typing import Self
 
 import cirq
 
-from qtj_trainer.simulate.fused.gates import Gate, elementary
+from qtj_trainer.simulate.fused.gates import Gate
+from qtj_trainer.simulate.fused.reading import elementary
 
 __all__ = ["Block", "Fusion", "Placed", "causal_cone", "constant_beginning", "fuse"]
 

@@ -1,14 +1,14 @@
-"""Elementary gates, into which a circuit is decomposed.
+"""Elementary gates, into which a circuit is decomposed (`reading.py`).
 
 To add a gate to the engine, add its eigenspaces to `components`, or its decomposition to Cirq. Nothing else has to
 change.
 """
 
-import warnings
 from cmath import isfinite
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import pi
 from typing import TypeAlias
 
 import cirq
@@ -16,9 +16,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-__all__ = ["Angle", "Gate", "UnsupportedError", "elementary"]
-
-_MOST_QUBITS = 2
+__all__ = ["Angle", "Components", "Gate", "UnsupportedError", "angle_of", "components"]
 
 
 class UnsupportedError(Exception):
@@ -36,6 +34,10 @@ class Angle:
 
     constant: float
     slopes: tuple[tuple[str, float], ...]
+
+    def at(self, symbols: Mapping[str, float]) -> float:
+        """Returns its value for these values of all symbols."""
+        return self.constant + sum(slope * symbols[name] for name, slope in self.slopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,69 +61,24 @@ class Gate:
         """The symbols its angle depends on."""
         return frozenset(name for name, _ in self.angle.slopes) if self.angle else frozenset()
 
-
-def elementary(operation: cirq.Operation) -> Iterator[Gate]:
-    """Decomposes an operation into gates on one and two qubits.
-
-    Args:
-        operation: A unitary operation with such a decomposition; exponents may be linear functions of symbols.
-
-    Yields:
-        Its gates, in order.
-
-    Raises:
-        UnsupportedError: If it is a measurement, noise, or does not decompose.
-    """
-    operation = operation.untagged
-    if not operation.qubits:  # a global phase, which changes no expectation value
-        return
-    gate = _gate(operation) if len(operation.qubits) <= _MOST_QUBITS else None
-    if gate:
-        yield gate
-        return
-    parts = _parts(operation)
-    if parts is None:
-        raise UnsupportedError(f"{_in_a_line(operation)} does not decompose into gates on one and two qubits")
-    for part in parts:
-        yield from elementary(part)
+    def matrix(self, symbols: Mapping[str, float]) -> NDArray[np.complex128]:
+        """Returns its matrix for these values of all symbols."""
+        half_turns = self.angle.at(symbols) if self.angle else 0.0
+        return np.tensordot(np.exp(1j * pi * half_turns * np.array(self.eigenvalues)), self.projectors, 1)
 
 
-def _parts(operation: cirq.Operation) -> list[cirq.Operation] | None:
-    with warnings.catch_warnings():
-        # Cirq 1.5 warns hundreds of times of a change in its own next version.
-        warnings.simplefilter("ignore", FutureWarning)
-        try:
-            parts: list[cirq.Operation] | None = cirq.decompose_once(operation, None)
-        except ValueError:  # it loses precision in some matrices on three qubits
-            return None
-    return parts
+Components: TypeAlias = tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr]
+"""λ_k in half turns at exponent 1, P_k, and the exponent."""
 
 
-def _in_a_line(operation: cirq.Operation) -> str:
-    """Returns the name of an operation on one line; Cirq draws a matrix on several lines."""
-    said = str(operation)
-    return f"a {type(operation.gate).__name__} on {operation.qubits}" if "\n" in said else said
-
-
-def _gate(operation: cirq.Operation) -> Gate | None:
-    if not cirq.is_parameterized(operation):
-        matrix = cirq.unitary(operation, None)
-        return None if matrix is None else Gate(operation.qubits, (0.0,), matrix[np.newaxis].astype(complex), None)
-    found = components(operation.gate)
-    if found is None:
-        return None
-    eigenvalues, projectors, exponent = found
-    return Gate(operation.qubits, eigenvalues, projectors, _angle(exponent))
-
-
-def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr] | None:
+def components(gate: cirq.Gate | None) -> Components | None:
     """Looks up eigenvalues, projectors and exponent of a gate with a symbolic exponent.
 
     Args:
         gate: A power of a gate, as X**t, ZZ**t, ISWAP**t or rx(t), or one of these under control.
 
     Returns:
-        λ_k in half turns at exponent 1, P_k, and the exponent; None for a gate of another kind.
+        Its components; None for a gate of another kind.
     """
     if isinstance(gate, cirq.ControlledGate):
         inner = components(gate.sub_gate) if gate.num_controls() == 1 else None
@@ -136,9 +93,7 @@ def components(gate: cirq.Gate | None) -> tuple[tuple[float, ...], NDArray[np.co
     return eigenvalues, np.array([projector for _, projector in spaces], complex), gate.exponent
 
 
-def _controlled(
-    inner: tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr], values: Container[int]
-) -> tuple[tuple[float, ...], NDArray[np.complex128], sympy.Expr]:
+def _controlled(inner: Components, values: Container[int]) -> Components:
     """Returns a gate that is controlled by a qubit with one of these values."""
     eigenvalues, projectors, exponent = inner
     acts = np.array([value in values for value in range(2)], float)
@@ -148,7 +103,12 @@ def _controlled(
 
 
 @lru_cache(maxsize=4096)
-def _angle(exponent: sympy.Expr) -> Angle:
+def angle_of(exponent: sympy.Expr) -> Angle:
+    """Takes a linear function of symbols apart.
+
+    Raises:
+        UnsupportedError: If it is another function of its symbols, or not real.
+    """
     if not exponent.free_symbols:  # they have cancelled
         return Angle(float(exponent), ())
     symbols = sorted(exponent.free_symbols, key=str)

@@ -7,6 +7,8 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
+from qtj_trainer.simulate.operations import plain
+
 __all__ = ["Channel", "channel_of"]
 
 _MOST_QUBITS = 2
@@ -55,6 +57,7 @@ def channel_of(operation: cirq.Operation) -> Channel:
         ValueError: If it is a measurement, has symbols, is on more than two qubits, or is not a channel: a probability
             is negative, or the trace of the state is not preserved.
     """
+    operation = plain(operation)
     if cirq.is_measurement(operation):
         raise ValueError(f"the circuit has {operation}: remove measurements, because readouts are what is measured")
     if cirq.is_parameterized(operation):

@@ -1,17 +1,19 @@
 """A noisy circuit as blocks of gates on two qubits, with channels between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import cirq
 
 from qtj_trainer.simulate.fused.blocks import Block, Fusion
-from qtj_trainer.simulate.fused.gates import Gate, elementary
+from qtj_trainer.simulate.fused.gates import Gate
+from qtj_trainer.simulate.fused.reading import elementary
 from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS
 from qtj_trainer.simulate.noise.channels import Channel, channel_of
 from qtj_trainer.simulate.noise.merging import commute, composed
-from qtj_trainer.simulate.specification import Readout, parameter_names
+from qtj_trainer.simulate.operations import parameter_names, parts_of, plain, resolved
+from qtj_trainer.simulate.specification import Readout
 
 __all__ = ["Noise", "NoisyCircuit", "Step", "noisy_circuit", "with_noise"]
 
@@ -107,12 +109,12 @@ def noisy_circuit(circuit: cirq.AbstractCircuit, readouts: tuple[Readout, ...]) 
 
 def _steps(circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]) -> tuple[Step, ...]:
     made = _Growing(max(len(number), FEWEST_QUBITS))
-    for operation in circuit.all_operations():
-        if cirq.has_unitary(operation) or _is_gate_with_symbols(operation):
+    for operation in _opened(circuit.all_operations()):
+        if _is_gate(operation):
             for gate in elementary(operation):
                 made.add_gate(gate, tuple(number[qubit] for qubit in gate.qubits))
         else:
-            channel = channel_of(operation.untagged)
+            channel = channel_of(operation)
             made.add_channel(channel, tuple(number[qubit] for qubit in channel.qubits))
     return tuple(made.steps())
 
@@ -174,12 +176,22 @@ class _Growing:
         self.channels.append((len(self.fusion.blocks), Step(channel, on)))
 
 
-def _is_gate_with_symbols(operation: cirq.Operation) -> bool:
-    """Whether it is unitary for any values of its symbols."""
+def _opened(operations: Iterable[cirq.Operation]) -> Iterator[cirq.Operation]:
+    """Yields operations without tags; of a circuit within the circuit that is no gate, its own operations."""
+    for each in map(plain, operations):
+        parts = None if not isinstance(each, cirq.CircuitOperation) or _is_gate(each) else parts_of(each)
+        if parts is None:
+            yield each
+        else:
+            yield from _opened(parts)
+
+
+def _is_gate(operation: cirq.Operation) -> bool:
+    """Whether it is unitary, for any values of its symbols."""
     if not cirq.is_parameterized(operation):
-        return False
-    zeros = dict.fromkeys(parameter_names(operation), 0.0)
-    return bool(cirq.has_unitary(cirq.resolve_parameters(operation, zeros)))
+        return bool(cirq.has_unitary(operation))
+    zeros = resolved(operation, dict.fromkeys(parameter_names(operation), 0.0))
+    return zeros is not None and bool(cirq.has_unitary(zeros))
 
 
 def _merged(blocks: list[Block], channels: list[tuple[int, Step]]) -> Iterator[Step]:

@@ -1,0 +1,245 @@
+"""Random circuits on the engine and on Cirq's simulator: values, and slopes by exact derivatives.
+
+    python -m tests.trainer.fuzz --circuits 20000 --seed 7
+
+prints counts and the worst differences, and each circuit that differs, made small, as code to paste.
+"""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, NamedTuple
+
+import cirq
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate.fused.engine import Engine, lanes
+from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.shape import Tuning
+from qtj_trainer.simulate.specification import specified
+from tests.trainer.circuits import Case
+from tests.trainer.gate_menu import Random, qubit_gates
+
+__all__ = ["Counts", "failing", "fuzz", "smallest"]
+
+Array = NDArray[Any]
+
+SYMBOLS = list(sympy.symbols("x0 x1 w0 w1 w2"))
+MOST = {"": 1e-5, "double": 1e-10}
+"""The largest difference of a value, and of a slope relative to the largest one or to 1."""
+_STEP = 0.01
+_DIFFERENCES = np.array([5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260])
+"""Of ten points around one: of a gate's matrix, which is a sum of a few waves, they leave an error of 1e-12."""
+_MENU_LASTS = 500
+"""Circuits that share the numbers of their gates; to make all gates anew takes as long as twenty circuits."""
+
+
+class Difference(NamedTuple):
+    """How far the engine is from Cirq: the largest difference of a value and of a slope."""
+
+    values: float
+    slopes: float
+
+
+@dataclass
+class Counts:
+    """What happened so far; differences are by precision."""
+
+    circuits: int = 0
+    refused: int = 0
+    gates: set[str] = field(default_factory=set)
+    worst: dict[str, Difference] = field(default_factory=lambda: dict.fromkeys(MOST, Difference(0, 0)))
+    failures: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        worst = "; ".join(f"{name or 'single'}: values {each.values:.1e}, slopes {each.slopes:.1e}"
+                          for name, each in self.worst.items())  # fmt: skip
+        return (f"{self.circuits} circuits, {self.refused} refused, {len(self.gates)} kinds of gates,"
+                f" {len(self.failures)} failures; worst differences: {worst}")  # fmt: skip
+
+
+def fuzz(circuits: int, seed: int, *, shrink: bool = True, report: Callable[[Counts], Any] = str) -> Counts:
+    """Compares random circuits; `report` gets the counts now and then."""
+    random, counts, menu = np.random.default_rng(seed), Counts(), list[cirq.Gate]()
+    for number in range(circuits):
+        if number % _MENU_LASTS == 0:
+            report(counts)
+            menu = list(qubit_gates(random, SYMBOLS))
+        case = _random_case(random, menu)
+        _compare(case, counts, shrink=shrink)
+    return counts
+
+
+def failing(case: Case) -> bool:
+    """Whether the engine differs from Cirq in either precision."""
+    try:
+        return any(_differs(_difference(case, precision), precision) for precision in MOST)
+    except (UnsupportedError, ValueError):
+        return False
+
+
+def smallest(case: Case, fails: Callable[[Case], bool] = failing) -> Case:
+    """Takes operations and readouts away as long as the case still fails."""
+    operations, readouts = list(case.circuit.all_operations()), list(case.readouts)
+    operations = _fewest(operations, lambda kept: fails(replace(case, circuit=cirq.Circuit(kept))))
+    case = replace(case, circuit=cirq.Circuit(operations))
+    return replace(case, readouts=_fewest(readouts, lambda kept: bool(kept) and fails(replace(case, readouts=kept))))
+
+
+def _fewest(items: Sequence[Any], fails: Callable[[list[Any]], bool]) -> list[Any]:
+    kept, size = list(items), max(len(items) // 2, 1)
+    while True:
+        for start in range(len(kept) - size, -1, -size):
+            fewer = kept[:start] + kept[start + size :]
+            if fails(fewer):
+                kept = fewer
+        if size == 1:
+            return kept
+        size //= 2
+
+
+def _compare(case: Case, counts: Counts, *, shrink: bool) -> None:
+    counts.circuits += 1
+    try:
+        found = {precision: _difference(case, precision) for precision in MOST}
+    except (UnsupportedError, ValueError):
+        counts.refused += 1
+        return
+    counts.gates |= {type(each.gate).__name__ for each in case.circuit.all_operations()}
+    for precision, each in found.items():
+        counts.worst[precision] = Difference(*np.maximum(counts.worst[precision], each).tolist())
+    if any(_differs(each, precision) for precision, each in found.items()):
+        small = smallest(case) if shrink else case
+        counts.failures.append(f"# differences {found}\ncircuit = {small.circuit!r}\nreadouts = {small.readouts!r}")
+
+
+def _differs(found: Difference, precision: str) -> bool:
+    return not max(found) <= MOST[precision]
+
+
+def _random_case(random: Random, menu: Sequence[cirq.Gate]) -> Case:
+    qubits = _random_qubits(random, int(random.integers(1, 6)))
+    operations: list[cirq.Operation] = [(cirq.Y ** random.uniform(-1, 1))(qubit) for qubit in qubits]
+    while len(operations) < len(qubits) + random.integers(1, 12):
+        gate = menu[random.integers(len(menu))]
+        if gate.num_qubits() <= len(qubits):
+            operations.append(
+                _maybe_controlled(random, gate, [qubits[each] for each in random.permutation(len(qubits))])
+            )
+    operations += [(cirq.X ** random.uniform(-1, 1))(qubit) for qubit in qubits]
+    return Case(cirq.Circuit(operations), list(_random_readouts(random, qubits)), SYMBOLS[:2], SYMBOLS[2:])
+
+
+def _random_qubits(random: Random, many: int) -> list[cirq.Qid]:
+    kinds = [cirq.LineQubit.range(many), cirq.GridQubit.rect(1, many), cirq.NamedQubit.range(many, prefix="n")]
+    return list(kinds[random.integers(3)])
+
+
+def _maybe_controlled(random: Random, gate: cirq.Gate, order: Sequence[cirq.Qid]) -> cirq.Operation:
+    many = gate.num_qubits()
+    operation, others = gate(*order[:many]), order[many : many + 2]
+    if not others or random.random() > 1 / 4:
+        return operation
+    controls = others[: random.integers(1, len(others) + 1)]
+    kind = [int, bool][random.integers(2)]
+    try:
+        return operation.controlled_by(*controls, control_values=[kind(random.integers(2)) for _ in controls])
+    except (TypeError, ValueError):  # Cirq does not control it
+        return operation
+
+
+def _random_readouts(random: Random, qubits: Sequence[cirq.Qid]) -> Iterator[cirq.PauliSum]:
+    for _ in range(random.integers(1, 4)):
+        total = cirq.PauliSum()
+        for _ in range(random.integers(1, 3)):
+            paulis = {
+                qubit: [cirq.X, cirq.Y, cirq.Z][random.integers(3)] for qubit in qubits if random.random() < 1 / 2
+            }
+            total += float(random.uniform(-1, 1)) * cirq.PauliString(paulis)
+        yield total
+
+
+def _difference(case: Case, precision: str) -> Difference:
+    """Compares one example, at values of the symbols that the circuit's size gives."""
+    asked = specified(case.circuit, case.readouts, case.inputs, case.weights)
+    engine = Engine(make_plan(asked, Tuning(lanes(precision))), variant=precision)
+    at = np.random.default_rng(len(case.circuit)).uniform(-2, 2, len(SYMBOLS))
+    inputs, weights = at[np.newaxis, : len(case.inputs)], at[len(case.inputs) :]
+    expected, slopes = _exact(case, at)
+    values = engine.values(inputs, weights)[0]
+    upstream = np.ones((1, len(expected)))
+    found = np.concatenate([each.ravel() for each in engine.gradients(inputs, weights, upstream)])
+    return Difference(
+        float(np.abs(values - expected).max()),
+        float(np.abs(found - slopes).max() / max(1.0, np.abs(slopes).max(initial=0))),
+    )
+
+
+def _exact(case: Case, at: Array) -> tuple[Array, Array]:
+    """Values by Cirq's simulator, and the slopes of their sum by the product rule over its gates' matrices."""
+    qubits = sorted(case.circuit.all_qubits() | {qubit for each in case.readouts for qubit in each.qubits})
+    place = {qubit: index for index, qubit in enumerate(qubits)}
+    numbers = dict(zip(map(str, SYMBOLS), at.tolist(), strict=True))
+    simulated = cirq.Simulator(dtype=np.complex128).simulate(case.circuit, numbers, qubits).final_state_vector
+    values = [each.expectation_from_state_vector(simulated, place).real for each in case.readouts]
+    zero = np.zeros((1 + len(SYMBOLS), *[2] * len(qubits)), complex)
+    zero[(0,) * zero.ndim] = 1
+    states = zero  # the state, and its derivative by each symbol
+    for operation in case.circuit.all_operations():
+        states = _differentiated(operation, numbers, states, [1 + place[qubit] for qubit in operation.qubits])
+    total = sum(case.readouts, cirq.PauliSum()).matrix(qubits) @ states[0].ravel()
+    return np.array(values), np.array([2 * np.vdot(each.ravel(), total).real for each in states[1:]])
+
+
+def _differentiated(operation: cirq.Operation, at: dict[str, float], states: Array, axes: list[int]) -> Array:
+    after = _times(_matrix(operation, at), states, axes)
+    for index, symbol in enumerate(map(str, SYMBOLS)):
+        if symbol in _names(operation):
+            terms = (factor * (_matrix(operation, {**at, symbol: at[symbol] + many * _STEP})
+                               - _matrix(operation, {**at, symbol: at[symbol] - many * _STEP}))
+                     for many, factor in enumerate(_DIFFERENCES, start=1))  # fmt: skip
+            after[1 + index] += _times(sum(terms) / _STEP, states[:1], axes)[0]
+    return after
+
+
+def _names(operation: cirq.Operation) -> set[str]:
+    named = set(cirq.parameter_names(operation))
+    return named or (set(map(str, SYMBOLS)) if cirq.is_parameterized(operation) else named)
+
+
+def _matrix(operation: cirq.Operation, at: dict[str, float]) -> Array:
+    """What Cirq's simulator does to the identity."""
+    many = len(operation.qubits)
+    columns = np.eye(2**many, dtype=complex).reshape([2] * many + [-1])
+    given = cirq.ApplyUnitaryArgs(columns, np.empty_like(columns), range(many))
+    return np.array(cirq.apply_unitary(cirq.resolve_parameters(operation, at), given)).reshape(2**many, -1)
+
+
+def _times(matrix: Array, states: Array, axes: list[int]) -> Array:
+    many = len(axes)
+    product = np.tensordot(matrix.reshape([2] * 2 * many), states, (range(many, 2 * many), axes))
+    return np.moveaxis(product, range(many), axes)
+
+
+def main() -> int:
+    """Runs from a command line; 1 if a circuit differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--circuits", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=int(np.random.default_rng().integers(1 << 30)))
+    asked = parser.parse_args()
+    print(f"seed {asked.seed}, Cirq {cirq.__version__}", flush=True)
+    warnings.simplefilter("ignore")
+    began = monotonic()
+    counts = fuzz(asked.circuits, asked.seed, report=lambda so_far: print(so_far, flush=True))
+    print(*counts.failures, f"{counts}; {monotonic() - began:.0f} s", sep="\n")
+    return bool(counts.failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Random circuits of all of Cirq's gates have the values and slopes of Cirq's simulator."""
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+
+from tests.trainer.circuits import Case
+from tests.trainer.fuzz import fuzz, smallest
+from tests.trainer.gate_menu import gate_classes, qubit_gates
+
+NOT_MADE = {
+    "BaseDensePauliString", "GlobalPhaseGate", "MutableDensePauliString", "Pauli", "RandomGateChannel", "WaitGate",
+}  # fmt: skip
+"""Classes without a gate of their own on qubits: bases, phases, names for gates of other classes."""
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_random_circuits_are_those_of_cirq() -> None:
+    counts = fuzz(400, seed=45)
+
+    assert not counts.failures, "\n".join([str(counts), *counts.failures])
+    assert counts.refused < counts.circuits / 4
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_many_random_circuits_are_those_of_cirq() -> None:
+    seed = int(np.random.default_rng().integers(1 << 30))
+
+    counts = fuzz(5000, seed)
+
+    assert not counts.failures, "\n".join([f"seed {seed}: {counts}", *counts.failures])
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_every_class_of_a_unitary_gate_is_on_the_menu() -> None:
+    listed = list(qubit_gates(np.random.default_rng(1), sympy.symbols("a b")))
+
+    kinds = tuple({type(gate) for gate in listed})
+    missing = {name for name, kind in gate_classes().items() if not issubclass(kind, kinds)}
+    unitary = {name for name in missing if hasattr(gate_classes()[name], "_unitary_")}
+    assert unitary <= NOT_MADE
+
+
+def test_a_circuit_that_fails_is_made_small() -> None:
+    first, second = cirq.LineQubit.range(2)
+    circuit = cirq.Circuit(cirq.H(first), cirq.T(second), cirq.CNOT(first, second), cirq.S(first), cirq.H(second))
+    case = Case(circuit, [cirq.PauliSum.wrap(pauli(first)) for pauli in (cirq.X, cirq.Z)], [], [])
+
+    small = smallest(case, lambda each: {cirq.T, cirq.S} <= {one.gate for one in each.circuit.all_operations()})
+
+    assert small.circuit == cirq.Circuit(cirq.T(second), cirq.S(first))
+    assert len(small.readouts) == 1

@@ -1,0 +1,246 @@
+"""What a gate says of itself is compared with what Cirq's simulator does."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import cirq
+import numpy as np
+import pytest
+import sympy
+from cirq.circuits.qasm_output import QasmUGate
+from numpy.typing import NDArray
+
+from qtj_trainer.simulate import PQC, NoisyPQC
+from qtj_trainer.simulate.fused.engine import Engine, lanes
+from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_trainer.simulate.fused.plan import make_plan
+from qtj_trainer.simulate.fused.reading import elementary
+from qtj_trainer.simulate.fused.shape import Tuning
+from qtj_trainer.simulate.noise.channels import channel_of
+from tests.trainer.circuits import Case
+from tests.trainer.noisy_circuits import exact_values
+
+LINE = cirq.LineQubit.range(3)
+FIRST, SECOND, THIRD = LINE
+A = sympy.Symbol("a")
+ANGLES = [0.3, 1.1, -2.0, 0.7, 2.9, -1.3, 0.2, 1.9]
+ORDERS = [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0)]
+PREPARED = [cirq.ry(0.7)(FIRST), cirq.rx(1.3)(SECOND), cirq.ry(-2.1)(THIRD)]
+TURNED = [cirq.ry(0.4)(FIRST), cirq.H(SECOND), cirq.rx(0.9)(THIRD)]
+
+
+def check(*operations: cirq.Operation, weights: Sequence[sympy.Symbol] = ()) -> None:
+    """The engine in double precision has the values of Cirq's simulator."""
+    readouts = [pauli(qubit) * 1.0 for qubit in LINE for pauli in (cirq.X, cirq.Y, cirq.Z)]
+    case = Case(cirq.Circuit(PREPARED, operations, TURNED), readouts, [], weights)
+    engine = Engine(make_plan(case.specification, Tuning(lanes("double"))), variant="double")
+    given = np.zeros((1, 0)), np.linspace(0.4, 1.3, len(weights))
+
+    np.testing.assert_allclose(engine.values(*given), case.values(*given), atol=1e-10)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_diagonal_gate_on_qubits_in_any_order(order: tuple[int, ...]) -> None:
+    check(cirq.ThreeQubitDiagonalGate(ANGLES)(*(LINE[place] for place in order)))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_diagonal_gate_with_a_symbol_on_qubits_in_any_order(order: tuple[int, ...]) -> None:
+    gate = cirq.ThreeQubitDiagonalGate([A * angle for angle in ANGLES])
+
+    check(gate(*(LINE[place] for place in order)), weights=[A])
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_control_value_may_be_a_bool(value: Any) -> None:
+    check(cirq.ry(0.5)(SECOND).controlled_by(FIRST, control_values=[value]))
+    check((cirq.ISWAP**0.3)(SECOND, THIRD).controlled_by(FIRST, control_values=[value]))
+    check(cirq.rx(A)(SECOND).controlled_by(FIRST, control_values=[value]), weights=[A])
+
+
+def test_an_equal_gate_with_another_type_of_control_value_is_read_for_itself() -> None:
+    for values in ([True], [1], [False], [0]):
+        check(cirq.H(SECOND).controlled_by(FIRST, control_values=values))
+
+
+@pytest.mark.parametrize("values", [[True, False], [[0, 1], [True]], cirq.SumOfProducts([(True, False), (0, 1)])])
+def test_two_control_values_may_be_bools(values: Any) -> None:
+    check(cirq.H(THIRD).controlled_by(FIRST, SECOND, control_values=values))
+
+
+def test_a_gate_whose_parts_have_control_values_that_are_bools() -> None:
+    check(cirq.UniformSuperpositionGate(5, 3)(*LINE))
+
+
+def test_a_channel_with_a_control_value_that_is_a_bool() -> None:
+    channels = [cirq.bit_flip(0.25)(SECOND).controlled_by(FIRST, control_values=[value]) for value in (False, 0)]
+
+    one, other = (channel_of(channel) for channel in channels)
+
+    np.testing.assert_array_equal(one.matrices, other.matrices)
+
+
+class Own(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
+    """A gate on any number of qubits with a matrix alone."""
+
+    def __init__(self, matrix: NDArray[np.complex128]) -> None:
+        self.matrix = matrix
+
+    def _num_qubits_(self) -> int:
+        return int(np.log2(len(self.matrix)))
+
+    def _unitary_(self) -> NDArray[np.complex128]:
+        return self.matrix
+
+    def __str__(self) -> str:
+        return "own"
+
+
+class Alike(Own):
+    """One that is equal to all others of its kind."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+class Liar(Own):
+    """One whose decomposition is not its matrix."""
+
+    def _decompose_(self, qubits: Sequence[cirq.Qid]) -> Iterator[cirq.Operation]:
+        yield cirq.X(qubits[0])
+
+
+class SymbolicLiar(cirq.Gate):  # type: ignore[misc]
+    """One that decomposes into another angle than that of its matrix."""
+
+    def __init__(self, angle: Any) -> None:
+        self.angle = angle
+
+    def _num_qubits_(self) -> int:
+        return 1
+
+    def _is_parameterized_(self) -> bool:
+        return bool(cirq.is_parameterized(self.angle))
+
+    def _parameter_names_(self) -> set[str]:
+        return set(cirq.parameter_names(self.angle))
+
+    def _resolve_parameters_(self, resolver: cirq.ParamResolver, recursive: bool) -> "SymbolicLiar":  # noqa: FBT001
+        return SymbolicLiar(cirq.resolve_parameters(self.angle, resolver, recursive))
+
+    def _unitary_(self) -> Any:
+        return NotImplemented if self._is_parameterized_() else cirq.unitary(cirq.rx(self.angle))
+
+    def _decompose_(self, qubits: Sequence[cirq.Qid]) -> Iterator[cirq.Operation]:
+        yield cirq.rx(2 * self.angle)(*qubits)
+
+    def __str__(self) -> str:
+        return "liar"
+
+
+class InPlace(cirq.Gate):  # type: ignore[misc]
+    """A gate that only changes states."""
+
+    def _num_qubits_(self) -> int:
+        return 3
+
+    def _apply_unitary_(self, args: cirq.ApplyUnitaryArgs) -> NDArray[np.complex128]:
+        args.target_tensor[args.subspace_index(0b011)] *= 1j
+        return np.asarray(args.target_tensor)
+
+
+def random_unitary(qubits: int, seed: int = 1) -> NDArray[np.complex128]:
+    return np.asarray(cirq.testing.random_unitary(2**qubits, random_state=seed))
+
+
+@pytest.mark.parametrize("qubits", [1, 2, 3])
+def test_a_gate_of_a_user_may_have_a_matrix_alone(qubits: int) -> None:
+    check(Own(random_unitary(qubits))(*LINE[:qubits][::-1]))
+
+
+def test_a_gate_of_a_user_may_only_change_states() -> None:
+    check(InPlace()(THIRD, FIRST, SECOND))
+
+
+def test_a_wrong_decomposition_of_numbers_is_replaced_by_what_the_simulator_does() -> None:
+    check(Liar(random_unitary(3))(*LINE))
+
+
+def test_gates_of_a_user_that_are_equal_may_differ() -> None:
+    check(Alike(random_unitary(2, 1))(FIRST, SECOND), Alike(random_unitary(2, 2))(FIRST, SECOND))
+
+
+def test_a_gate_of_a_user_may_change_between_two_circuits() -> None:
+    gate = Own(random_unitary(1))
+    check(gate(FIRST))
+    gate.matrix = random_unitary(1, 2)
+
+    check(gate(FIRST))
+
+
+def test_a_wrong_decomposition_with_symbols_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedError, match=r"^liar\(q\(0\)\) is not what it says: its decomposition differs by"):
+        list(elementary(SymbolicLiar(A)(FIRST)))
+
+
+@pytest.mark.parametrize("matrix", [2 * np.eye(2), np.full((2, 2), np.nan), np.ones((4, 4)) / 2])
+def test_a_matrix_that_is_not_unitary_is_refused_by_name(matrix: NDArray[np.complex128]) -> None:
+    gate = Own(matrix)
+
+    with pytest.raises(UnsupportedError, match=r"^own\(.*\) is not unitary"):
+        list(elementary(gate(*LINE[: gate.num_qubits()])))
+
+
+def test_a_wide_gate_that_is_its_parts_has_no_limit() -> None:
+    many = cirq.LineQubit.range(24)
+    inner = cirq.FrozenCircuit(cirq.H.on_each(*many))
+
+    parts = list(elementary(cirq.CircuitOperation(inner, use_repetition_ids=False)))
+
+    assert [part.qubits for part in parts] == [(qubit,) for qubit in many]
+
+
+def test_a_gate_too_wide_to_compare_is_refused() -> None:
+    many = cirq.LineQubit.range(21)
+
+    with pytest.raises(UnsupportedError, match="on 21 qubits, and is compared with Cirq's simulator on 20 at most"):
+        list(elementary(cirq.ParallelGate(cirq.X, 21)(*many)))
+
+
+def test_a_circuit_within_the_circuit_repeats_and_renames() -> None:
+    inner = cirq.FrozenCircuit(cirq.X(FIRST) ** A, cirq.CNOT(FIRST, SECOND), cirq.rx(0.3)(SECOND))
+    repeated = cirq.CircuitOperation(
+        inner, repetitions=3, param_resolver={"a": sympy.Symbol("b")}, use_repetition_ids=False
+    )
+
+    check(repeated, repeated.controlled_by(THIRD), weights=[sympy.Symbol("b")])
+
+
+def test_a_circuit_within_the_circuit_may_have_channels() -> None:
+    inner = cirq.FrozenCircuit(cirq.X(FIRST) ** 0.3, cirq.bit_flip(0.1)(FIRST))
+    circuit = cirq.Circuit(cirq.CircuitOperation(inner, repetitions=2, use_repetition_ids=False).with_tags("noisy"))
+    readouts = [cirq.Z(FIRST) * 1.0, cirq.Y(FIRST) * 1.0]
+
+    values = NoisyPQC(circuit, readouts)(np.zeros((1, 0)))
+
+    np.testing.assert_allclose(values[0], exact_values(circuit, readouts), atol=1e-6)
+
+
+@pytest.mark.parametrize("layer", [PQC, NoisyPQC])
+def test_a_gate_with_symbols_that_cannot_decompose_is_refused_in_a_sentence(layer: type[PQC]) -> None:
+    """Cirq asks for numbers where it decomposes a gate with a control, and this gate has no matrix with symbols."""
+    controlled = QasmUGate(A, 0.1, 0.2)(FIRST).controlled_by(SECOND)
+
+    with pytest.raises(ValueError, match="does not decompose into gates on one and two qubits"):
+        layer(cirq.Circuit(controlled), cirq.Z(FIRST), weights=[A])
+
+
+def test_a_factor_of_a_readout_may_have_the_rounding_of_a_conversion() -> None:
+    readout = (1 + 1e-20j) * cirq.Z(FIRST)
+
+    assert PQC(cirq.Circuit(cirq.X(FIRST)), readout)(np.zeros((1, 0))).numpy() == pytest.approx(-1)
+    with pytest.raises(ValueError, match="which is not a real number"):
+        PQC(cirq.Circuit(cirq.X(FIRST)), (1 + 1e-3j) * cirq.Z(FIRST))

@@ -129,10 +129,4 @@ def _layer(name: str, options: dict[str, Any]) -> Callable[[], list[Any]]:
     return lambda: [getattr(keras.layers, name)(**options)]
 
 
-LAYERS = (
-    *(Case(name, layers=_layer(name, options), shape=shape) for name, (shape, options) in _LAYERS.items()),
-    Case(
-        "SpectralNormalization",
-        layers=lambda: [keras.layers.SpectralNormalization(keras.layers.Dense(4))],
-    ),
-)
+LAYERS = tuple(Case(name, layers=_layer(name, options), shape=shape) for name, (shape, options) in _LAYERS.items())

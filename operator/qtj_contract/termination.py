@@ -20,7 +20,7 @@ TERMINATION_MESSAGE_PATH = "/dev/termination-log"
 TERMINATION_MESSAGE_LIMIT = 4096
 """Bytes that the kubelet keeps of a termination message."""
 
-_ERROR_LENGTH = 300
+_SENTENCE_LENGTH = 300
 """Characters kept of an error: even if JSON needs twelve bytes for each, the message stays within its limit."""
 
 _STORED = re.compile(r"(gs|file)://\S.*")
@@ -60,6 +60,7 @@ class TerminationMessage:
         metrics: Final numbers by name, for example ``{"mse": 0.18, "signAccuracy": 0.98}``.
         progress: The last progress of the training, as the progress endpoint would report it.
         report: The address of the page with the report, if there is one.
+        warning: One sentence for the user when the program succeeded, and not with all that was asked for.
         error: One sentence for the user when the program failed: what, where, what to do.
     """
 
@@ -67,6 +68,7 @@ class TerminationMessage:
     metrics: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
     report: str | None = None
+    warning: str | None = None
     error: str | None = None
 
     def to_json(self) -> str:
@@ -90,6 +92,7 @@ class TerminationMessage:
             "metrics": dict(metrics),
             "progress": self.progress.to_dict() if self.progress else None,
             "report": self.report,
+            "warning": _shortened(self.warning or ""),
             "error": _shortened(self.error or ""),
         }
         return json.dumps({key: value for key, value in fields.items() if value}, sort_keys=True)
@@ -106,6 +109,7 @@ class TerminationMessage:
                 metrics={name: value for name, value in metrics.items() if value is not None},
                 progress=Progress.from_dict(raw.get("progress")),
                 report=_address(raw.get("report")),
+                warning=text(raw["warning"]) if raw.get("warning") else None,
                 error=text(raw["error"]) if raw.get("error") else None,
             )
         except UNREADABLE:
@@ -117,5 +121,5 @@ def _address(raw: Any) -> str | None:  # noqa: ANN401  JSON is anything
     return text(raw) if isinstance(raw, str) and _STORED.fullmatch(raw) else None
 
 
-def _shortened(error: str) -> str:
-    return error if len(error) <= _ERROR_LENGTH else error[: _ERROR_LENGTH - 3] + "..."
+def _shortened(sentence: str) -> str:
+    return sentence if len(sentence) <= _SENTENCE_LENGTH else sentence[: _SENTENCE_LENGTH - 3] + "..."

@@ -1,6 +1,7 @@
 """The end of training."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,18 @@ def test_the_leaders_success_puts_the_weights_on_record_and_nothing_else() -> No
     assert Weights(**dict(decision.status.weights)) == WEIGHTS
     assert (decision.status.phase, decision.status.reason) == ("Inferring", "WeightsStored")
     assert decision.actions == (), "inference starts once the weights are recorded"
+
+
+def test_a_leader_that_has_not_done_all_of_it_is_a_warning_and_the_job_goes_on() -> None:
+    says = replace(SAID, warning="training ended after 5 of 24 steps: repeat the data")
+
+    world = running_job().with_pod("worker-0", exit_code=0, says=says)
+
+    [condition] = [each for each in world.decide().status.conditions if each.type == "Trained"]
+    assert (condition.status, condition.reason) == ("True", "TrainedInPart")
+    assert condition.message.endswith(f"{WEIGHTS.uri}, but training ended after 5 of 24 steps: repeat the data")
+    assert [(each.type, each.reason) for each in world.decide().events] == [("Warning", "TrainedInPart")]
+    assert world.recorded().decide().status.phase == "Complete"
 
 
 def test_the_leaders_success_counts_even_if_a_worker_failed_at_the_same_time() -> None:

@@ -2,31 +2,19 @@
 
 import atexit
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+from tools.resume.session import InProcess
 
 from qtj_trainer.run.array_state import ArrayState
 from qtj_trainer.run.epochs import RunningEpoch, running_epochs
 from qtj_trainer.run.program_training import ProgramTraining
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.session import Session
-from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.tree import State
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Desk", "steps_of", "train"]
-
-
-class _Session(Session):
-    """A session whose mistakes are raised: the real one ends the process."""
-
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self.replica = Replica.join(environment, Stop(), str(folder))
-
-    @contextmanager
-    def mistakes_reported(self) -> Iterator[None]:
-        yield
 
 
 class Desk:
@@ -42,7 +30,7 @@ class Desk:
 
     def training(self, state: State, *, epochs: int = 3, environment: Any = None, **options: Any) -> ProgramTraining:
         """Begins or resumes a training, as a process does."""
-        session = _Session(self.folder, {"QTJ_JOB_UID": "uid-1", **(environment or {})})
+        session = InProcess(self.folder, {"QTJ_JOB_UID": "uid-1", **(environment or {})})
         training = ProgramTraining(session, ArrayState(state), Options(epochs=epochs, **options))
         self._cleanup.callback(atexit.unregister, training._warn_if_unfinished)
         return training

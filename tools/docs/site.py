@@ -49,6 +49,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "reference/trainer",
         "reference/qcnn",
         "reference/contract",
+        "reference/resume",
         "reference/python",
         "reference/metrics",
     ),

@@ -24,13 +24,14 @@ _STAGES: Mapping[str, str] = {
     Reason.RETRIED: "starting",
     Reason.WEIGHTS_STORED: "inferring",
     Reason.NO_WEIGHTS: "inferring",
+    Reason.TRAINED_IN_PART: "inferring",
     Reason.INFERRING: "inferring",
     # A waiting job also has an event for a refused child.
     **dict.fromkeys((reason for reason in FAILURES if reason != Reason.CHILD_REJECTED), "failed"),
     Reason.SPEC_CHANGED: "failed",
 }
 _ENDS_OF_ATTEMPTS = {"restarting", "suspended", "failed", "inferring"}
-_TRAINED = {Reason.WEIGHTS_STORED, Reason.NO_WEIGHTS}
+_TRAINED = {Reason.WEIGHTS_STORED, Reason.NO_WEIGHTS, Reason.TRAINED_IN_PART}
 _NEXT_ATTEMPT = {Reason.RESTARTING, Reason.RESUMED, Reason.RETRIED}
 
 

@@ -78,6 +78,7 @@ class Reason(StrEnum):
     # Trained
     WEIGHTS_STORED = "WeightsStored"
     NO_WEIGHTS = "NoWeights"
+    TRAINED_IN_PART = "TrainedInPart"
     # Complete
     INFERRING = "Inferring"
     INFERENCE_DONE = "InferenceDone"

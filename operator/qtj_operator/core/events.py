@@ -20,6 +20,7 @@ _WARNINGS = {
     Reason.CHILD_REJECTED,
     Reason.RESTARTING,
     Reason.NO_WEIGHTS,
+    Reason.TRAINED_IN_PART,
     Reason.SPEC_CHANGED,
     Reason.TERMINATING,
     Reason.UNKNOWN_FIELD,

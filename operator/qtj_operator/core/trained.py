@@ -34,7 +34,7 @@ def trained(seen: Observed, _now: datetime) -> Move | None:
         return Move(change) if weights != seen.job.status.weights else None
     name = replica_name(seen.job.name, seen.job.leader.role, seen.job.leader.index)
     progress = seen.job.status.progress if isinstance(change.progress, Keep) else change.progress
-    return Move(change, conditions=(_trained(weights, name, _best(progress)),))
+    return Move(change, conditions=(_warned(_trained(weights, name, _best(progress)), seen),))
 
 
 def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
@@ -77,6 +77,14 @@ def _trained(weights: WeightsStatus | None, leader: str, best: str) -> Fact:
         )
         return conditions.trained(Reason.WEIGHTS_STORED, message)
     return conditions.trained(Reason.WEIGHTS_STORED, f"{leader} stored the weights{best} as {weights.uri}")
+
+
+def _warned(fact: Fact, seen: Observed) -> Fact:
+    """Returns the fact with the leader's warning, if it stored weights and has not done all that was asked for."""
+    message = seen.leader.message if seen.leader and seen.leader.succeeded else None
+    if message is None or not message.warning or fact.reason != Reason.WEIGHTS_STORED:
+        return fact
+    return conditions.trained(Reason.TRAINED_IN_PART, f"{fact.message}, but {message.warning}")
 
 
 def _best(progress: ProgressStatus | None) -> str:

@@ -32,11 +32,14 @@ class Adapter(Numbers, Protocol):
             UserError: If a process does not find it.
         """
 
+    def read_together(self) -> None:
+        """Prepares `state`: reads what takes all processes to read. Each of them calls it at the same position."""
+
     def warn_if_unchanged(self) -> None:
         """Logs a warning if nothing has changed since this object was created."""
 
     def dump(self) -> bytes:
-        """Encodes the weights; equal weights give equal bytes."""
+        """Encodes the weights; equal weights give equal bytes. All processes call it, each with its own weights."""
 
     def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  what was given to the program
         """Restores encoded weights.

@@ -99,6 +99,9 @@ class ArrayState:
         _, arrays = describe(self._tree)
         check_weights(((name, each) for name, each in arrays.items() if name not in self._free), step, REMEDY)
 
+    def read_together(self) -> None:
+        """Does nothing: a process stores its own numbers, because each may be asked to end after another step."""
+
     def warn_if_unchanged(self) -> None:
         """Logs what to do if training has changed nothing: its checkpoint would have the initial numbers.
 

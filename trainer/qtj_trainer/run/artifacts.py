@@ -115,6 +115,7 @@ class Result:
         epoch: The epoch of these weights and metrics; 0 if it was not recorded.
         last_weights: The weights of the last epoch, if training had early stopping; None otherwise.
         settings: Digest of the options and the data; empty if they were not recorded.
+        warning: One sentence about what was asked for and not done; empty if there is none.
     """
 
     job_uid: str
@@ -124,6 +125,7 @@ class Result:
     epoch: int = 0
     last_weights: contract.Weights | None = None
     settings: str = ""
+    warning: str = ""
 
     @classmethod
     def latest(cls, store: Store) -> Self:
@@ -144,6 +146,7 @@ class Result:
                 epoch=int(fields.get("epoch", 0)),
                 last_weights=_weights(store, last) if last else None,
                 settings=fields.get("settings", ""),
+                warning=fields.get("warning", ""),
             )
         except (ValueError, TypeError, KeyError) as problem:
             raise UserError(f"{store.uri(_RESULT)} is not the result of a training: delete it") from problem
@@ -171,6 +174,8 @@ class Result:
             fields["lastWeights"] = _weights_fields(store, self.last_weights)
         if self.settings:
             fields["settings"] = self.settings
+        if self.warning:
+            fields["warning"] = self.warning
         store.write(_RESULT, _json(fields))
 
     def obstacle(self, store: Store, settings: str) -> str | None:
@@ -194,8 +199,13 @@ class Result:
 
     def message(self, report: str = "") -> contract.TerminationMessage:
         """Returns the termination message for the operator, with the address of the report if there is one."""
-        known = {"report": report} if report else {}
-        return contract.TerminationMessage(weights=self.weights, metrics=self.metrics, progress=self.progress, **known)
+        return contract.TerminationMessage(
+            weights=self.weights,
+            metrics=self.metrics,
+            progress=self.progress,
+            report=report or None,
+            warning=self.warning or None,
+        )
 
 
 def store_object(store: Store, folder: str, suffix: str, data: bytes) -> tuple[str, Address]:

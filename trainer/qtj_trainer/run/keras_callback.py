@@ -1,4 +1,9 @@
-"""The Keras callback of a program. It is in a separate file, because importing Keras takes seconds."""
+"""The Keras callback of a program. It is in a separate file, because importing Keras takes seconds.
+
+It puts itself at the end of the list that `fit` calls. So it comes after EarlyStopping and ReduceLROnPlateau, wherever
+the program has it: they begin anew in `on_train_begin`, and get their stored state after that; they decide in
+`on_epoch_end`, and the checkpoint that is stored after that has their decision.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,24 +11,26 @@ from typing import TYPE_CHECKING, Any
 import tf_keras
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.run.keras_siblings import calling_list
 from qtj_trainer.run.position import Epoch
 from qtj_trainer.weights import is_of_keras_2
 
 if TYPE_CHECKING:
+    from qtj_trainer.run.keras_model import KerasModel
     from qtj_trainer.run.program_training import ProgramTraining
 
 __all__ = ["training_callback"]
 
 
-def training_callback(training: "ProgramTraining", model: object) -> Any:  # noqa: ANN401  a callback of the model's Keras
+def training_callback(training: "ProgramTraining", adapter: "KerasModel") -> Any:  # noqa: ANN401  a callback of its Keras
     """Returns a callback that reports the steps and epochs of `fit` to a training."""
-    if is_of_keras_2(model):
+    if is_of_keras_2(adapter.model):
         base = tf_keras.callbacks.Callback
     else:
         import keras  # type: ignore[import-untyped]  # noqa: PLC0415  Keras 3: only where it is used
 
         base = keras.callbacks.Callback
-    return type("ProgramCallback", (_Reporter, base), {})(training)
+    return type("ProgramCallback", (_Reporter, base), {})(training, adapter)
 
 
 class _Reporter:
@@ -31,11 +38,23 @@ class _Reporter:
 
     params: Mapping[str, Any]
     """Set by Keras before training starts."""
+    model: Any
 
-    def __init__(self, training: "ProgramTraining") -> None:
+    def __init__(self, training: "ProgramTraining", adapter: "KerasModel") -> None:
         super().__init__()
         self._training = training
+        self._adapter = adapter
         self._step = training.last.step if training.last else 0
+        self._batches = 0
+        self._others: list[Any] = []
+
+    def set_model(self, model: object) -> None:
+        """Finds the other callbacks, and puts this one after them."""
+        super().set_model(model)  # type: ignore[misc]  # it is of the other base class
+        called_by = calling_list()
+        if called_by is not None:
+            self._others = [each for each in called_by.callbacks if each is not self]
+            called_by.callbacks = [*self._others, self]  # another list: Keras goes through the present one
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Reports how many steps there will be, if Keras knows. Refuses more epochs than the program has.
@@ -53,6 +72,14 @@ class _Reporter:
         training.telemetry.activity = "compiling"  # which the first step does
         if self.params.get("steps"):
             training.expect_steps(self._step + self.params["steps"] * (training.epochs - training.epochs_done))
+        self._begin_others()
+
+    def _begin_others(self) -> None:
+        """Lets the other callbacks continue, if this `fit` is the one that was interrupted."""
+        siblings, start = self._adapter.siblings, self._training.start
+        siblings.begin(self._others)
+        if start.epochs and self.params["epochs"] >= start.epochs:
+            siblings.take()
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Refuses an epoch that is not the next one: two epochs would have one number, or none would have it."""
@@ -67,7 +94,7 @@ class _Reporter:
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Counts a step and checks its loss, which Keras fetches for every callback with this method."""
-        del batch
+        self._batches = batch + 1
         self._step += 1
         self._check(logs)
         self._training.end_step(self._step)
@@ -80,4 +107,8 @@ class _Reporter:
         """Reports the numbers of the epoch."""
         self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
-        self._training.end_fitted_epoch(Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0))
+        last = Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0)
+        stops = bool(self.model.stop_training)
+        ran_out = not stops and self._batches < (self.params.get("steps") or 0)
+        self._training.ran_out = ran_out
+        self._training.end_fitted_epoch(last, is_last=stops or ran_out)

@@ -88,7 +88,7 @@ class Program:
         # The signature has no default, because help() prints defaults, and the environment may have secrets.
         self._session = Session(os.environ if environment is None else environment)
         self._training: ProgramTraining | None = None
-        self._model: Model = None
+        self._model: KerasModel | None = None
         """The model that was restored."""
         self._has_loaded = False
         self._has_loop = False
@@ -223,7 +223,7 @@ class Program:
             adapter = KerasModel(model)
             adapter.prepare(self._session.replica.cluster)
             serve_profiles(self._session.replica.profiler_port)
-        self._model = model
+        self._model = adapter
         self._training = ProgramTraining(self._session, adapter, self._options)
         return self._training.start.epochs
 
@@ -261,12 +261,16 @@ class Program:
             replica = self._session.replica
             if self._training:
                 self._training.captures.close()
-            replica.finish(lambda: self._store(adapter, metrics or {}), lambda: adapter.leave_together(replica.cluster))
+            data = adapter.dump()  # in all replicas: some variables are read by all of them together
+            replica.finish(
+                lambda: self._store(adapter, data, metrics or {}), lambda: adapter.leave_together(replica.cluster)
+            )
         self._session.end()
 
-    def _store(self, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:
+    def _store(self, adapter: Adapter, data: bytes, metrics: Mapping[str, Any]) -> Result:
         """Stores weights and result, and deletes the checkpoints."""
-        result = store_result(self._session.replica, adapter, metrics)
+        warning = self._training.warning if self._training else ""
+        result = store_result(self._session.replica, adapter, data, metrics, warning)
         if self._training:  # a program without checkpoints need not ask for one
             self._training.log_early_end()
             self._training.clear()

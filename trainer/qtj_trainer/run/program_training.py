@@ -38,7 +38,10 @@ class ProgramTraining(Training):
     Attributes:
         start: The position of the checkpoint from which it was resumed, or the start of the training.
         captures: The profiles that it takes of itself. They start and end after a step that the program reports.
+        ran_out: Whether the data ended before the steps that `fit` was asked for.
     """
+
+    ran_out = False
 
     def __init__(self, session: Session, adapter: Adapter, options: Options) -> None:
         replica = session.replica
@@ -71,13 +74,21 @@ class ProgramTraining(Training):
         self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
         self.captures.reach(step, self.epochs_done)
 
-    def end_fitted_epoch(self, epoch: Epoch) -> None:
-        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so it is not checked."""
+    def end_fitted_epoch(self, epoch: Epoch, *, is_last: bool) -> None:
+        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so it is not checked.
+
+        Args:
+            epoch: The epoch.
+            is_last: Whether `fit` ends here, because of a callback or without data. No checkpoint is stored then,
+                because `fit` would continue after it: a restart repeats the epoch, and ends in the same way.
+        """
         position = Position(epoch.step, epoch)
         with self.mistakes_reported():
             self._adapter.check_finite(epoch.step)
             self.report_epoch(position)
-            self._keep(position)
+            if not is_last and self._checkpoints.is_due(position):
+                self._adapter.read_together()
+                self._keep(position)
 
     def report_epoch(self, position: Position, line: str = "") -> None:
         """Reports a finished epoch, see `Training.report_epoch`, also to TensorBoard."""
@@ -107,8 +118,18 @@ class ProgramTraining(Training):
         """Lets SIGTERM end the process at once from now on, because no end of a step is close."""
         self.replica.stop.patience = 0.0
 
+    @property
+    def warning(self) -> str:
+        """What the job shows as a warning, because training has not done it; empty if there is nothing."""
+        progress = self.telemetry.progress
+        done = f"training ended after {progress.step} of {progress.steps} steps, because the data ran out"
+        return f"{done}: use data.repeat(), or leave out steps_per_epoch" if self.ran_out else ""
+
     def log_early_end(self) -> None:
         """Logs why a result has fewer epochs than `Program(epochs=...)`."""
+        if self.warning:
+            log.warning("%s", self.warning)
+            return
         if self.epochs_done == self.epochs:
             return
         if self._is_fitted and self.epochs_done == self.start.epochs:
@@ -134,13 +155,22 @@ class ProgramTraining(Training):
         return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"))
 
 
-def store_result(replica: Replica, adapter: Adapter, metrics: Mapping[str, Any]) -> Result:
+def store_result(
+    replica: Replica, adapter: Adapter, data: bytes, metrics: Mapping[str, Any], warning: str = ""
+) -> Result:
     """Stores weights, and then the result that names them.
+
+    Args:
+        replica: The leader.
+        adapter: The model or state.
+        data: Its encoded weights.
+        metrics: Finite numbers by name.
+        warning: What the training has not done; empty if it has done all.
 
     Raises:
         UserError: If the store refuses them, or a metric is not a finite number; the weights are stored by then.
     """
-    name, weights = store_object(replica.store, "weights", adapter.suffix, adapter.dump())
+    name, weights = store_object(replica.store, "weights", adapter.suffix, data)
     store_circuits(replica.store, name, getattr(adapter, "model", None))
     checked = numbers(metrics)  # after the weights, which a mistake here must not lose
-    return replica.store_result(contract.Weights(uri=weights.uri, sha256=weights.sha256), checked)
+    return replica.store_result(contract.Weights(uri=weights.uri, sha256=weights.sha256), checked, warning=warning)

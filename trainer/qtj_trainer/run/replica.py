@@ -164,6 +164,7 @@ class Replica:
         epoch: int = 0,
         last_weights: contract.Weights | None = None,
         settings: str = "",
+        warning: str = "",
     ) -> Result:
         """Stores the result that names stored weights. For the leader; see `Result`.
 
@@ -180,6 +181,7 @@ class Replica:
             epoch=epoch,
             last_weights=last_weights,
             settings=settings,
+            warning=warning,
         )
         result.store(self.store)
         return result

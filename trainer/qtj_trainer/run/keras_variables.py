@@ -1,0 +1,78 @@
+"""Variables of a Keras 2 model that `fit` uses again, and that neither `model.variables` nor `optimizer.variables` has.
+
+They are in the graph of objects that `tf.train.Checkpoint` stores, such as learning rate and loss scale. Or they are
+the state of a random generator, of a layer such as Dropout or of the whole program.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["hidden_draws", "more_variables"]
+
+_RATES = ("rate", "stddev", "dropout", "recurrent_dropout")
+"""Attributes of layers with random values; a layer whose attributes are all 0 draws none."""
+
+
+def more_variables(model: Any, known: Iterable[Any]) -> dict[str, Any]:  # noqa: ANN401  Keras has no types
+    """Returns the variables of a model and its optimizer by their paths, without known ones.
+
+    Args:
+        model: A compiled model of Keras 2.
+        known: Variables to leave out.
+    """
+    seen = {id(each) for each in known}
+    found = dict(_below(model, "", seen))
+    for index, generator in enumerate(_generators(model)):
+        found |= _below(generator, f"generator-{index}", seen)
+    return found
+
+
+def hidden_draws(model: Any) -> list[str]:  # noqa: ANN401  Keras has no types
+    """Returns the names of the layers whose random values come from operations that hide their state."""
+    return [layer.name for layer in _parts(model) if _draws(layer) and not _generator_of(layer)]
+
+
+def _below(root: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Yields the variables of an object graph that were not seen before, with their paths."""
+    for name, child in tf.train.TrackableView.children(root).items():
+        if id(child) in seen:
+            continue
+        seen.add(id(child))
+        place = f"{path}/{name}" if path else name
+        if isinstance(child, tf.Variable):
+            yield place, child
+        else:
+            yield from _below(child, place, seen)
+
+
+def _parts(model: Any) -> list[Any]:  # noqa: ANN401
+    """Returns a model and everything in it, such as layers within layers, in an order that a restart repeats.
+
+    Without variables: to ask one of several workers for an attribute that it does not have is to read it together.
+    """
+    return [each for each in tf.train.TrackableView(model).descendants() if not isinstance(each, tf.Variable)]
+
+
+def _generators(model: Any) -> Iterator[tf.random.Generator]:  # noqa: ANN401
+    """Yields the generators of the layers, in the order of the layers, and that of the program if it has used one."""
+    for layer in _parts(model):
+        if generator := _generator_of(layer):
+            yield generator
+    # tf.random.get_global_generator() would create one.
+    if generator := getattr(sys.modules.get("tensorflow.python.ops.stateful_random_ops"), "global_generator", None):
+        yield generator
+
+
+def _generator_of(layer: Any) -> tf.random.Generator | None:  # noqa: ANN401
+    generator = getattr(getattr(layer, "_random_generator", None), "_generator", None)
+    return generator if isinstance(generator, tf.random.Generator) else None
+
+
+def _draws(layer: Any) -> bool:  # noqa: ANN401
+    if not hasattr(layer, "_random_generator"):
+        return False
+    rates = [getattr(layer, name) for name in _RATES if hasattr(layer, name)]
+    return any(rates) or not rates

@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from http import HTTPMethod
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 import tf_keras as keras
 from tools.resume.cases import CALLBACKS, HAVE_NO_STATE, LAYERS, OPTIMIZERS, SCHEDULES, names_in
 from tools.resume.experiment import Case, Fit, continues
+
+from qtj_trainer.errors import UserError
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")  # in tf_keras
 
@@ -92,7 +95,7 @@ def test_what_is_hidden_is_named_once_at_the_restart(tmp_path: Path, caplog: pyt
     layer = Fit(CASES["Dropout"], tmp_path).model.layers[0].name
 
     [warning] = caplog.messages
-    assert warning.startswith(f"not restored, so it begins anew: the random values of {layer} (call")
+    assert warning.startswith(f"not restored, so these begin anew: the random values of {layer} (call")
     assert "the order of shuffled data" in warning
 
 
@@ -107,6 +110,43 @@ def test_data_that_run_out_are_a_warning_with_the_steps(tmp_path: Path) -> None:
     )
     assert fit.training.epochs_done == 2
     assert Fit(Case("short"), tmp_path).training.start.epochs == 1
+
+
+def test_an_epoch_without_data_is_no_epoch(tmp_path: Path) -> None:
+    fit = Fit(Case("short"), tmp_path)
+    data: Any = keras.utils.timeseries_dataset_from_array(np.ones((48, 3)), np.ones(48), 1, batch_size=8)
+
+    fit.model.fit(data.map(lambda x, y: (x[:, 0], y)), epochs=5, steps_per_epoch=2, callbacks=[fit.callback], verbose=0)
+
+    assert fit.training.warning.startswith("training ended after 6 of 10 steps, because the data ran out")
+    assert fit.training.epochs_done == 3
+
+
+def test_another_model_than_the_restored_one_is_refused(tmp_path: Path) -> None:
+    fit = Fit(Case("other"), tmp_path)
+
+    with pytest.raises(UserError, match="fit trains another model than program"):
+        Case("other").model().fit(np.ones((8, 3)), np.ones(8), callbacks=[fit.callback], verbose=0)
+
+
+def test_a_callback_of_two_fits_keeps_what_the_first_has_changed(tmp_path: Path) -> None:
+    fit, own = Fit(Case("two"), tmp_path, epochs=2), keras.callbacks.Callback()
+    own.on_epoch_end = lambda *_: vars(own).setdefault("best", 1.0)
+    for epoch in range(2):
+        fit.model.fit(
+            np.ones((8, 3)), np.ones(8), initial_epoch=epoch, epochs=epoch + 1, callbacks=[own, fit.callback], verbose=0
+        )
+
+    assert fit.adapter.siblings.state()["Callback-1"] == {"best": 1.0}
+
+
+def test_what_a_callback_keeps_in_an_enumeration_is_not_stored(tmp_path: Path) -> None:
+    fit, own = Fit(Case("own"), tmp_path, epochs=1), keras.callbacks.Callback()
+    own.on_epoch_end = lambda *_: vars(own).update(mode=HTTPMethod.GET, count=1)
+
+    fit.model.fit(np.ones((8, 3)), np.ones(8), callbacks=[own, fit.callback], verbose=0)
+
+    assert fit.adapter.siblings.state()["Callback-1"] == {"count": 1}
 
 
 def test_a_training_that_a_callback_stops_is_no_warning(tmp_path: Path) -> None:

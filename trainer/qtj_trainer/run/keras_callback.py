@@ -49,8 +49,14 @@ class _Reporter:
         self._others: list[Any] = []
 
     def set_model(self, model: object) -> None:
-        """Finds the other callbacks, and puts this one after them."""
+        """Finds the other callbacks, and puts this one after them. Refuses a model that is not stored."""
         super().set_model(model)  # type: ignore[misc]  # it is of the other base class
+        with self._training.mistakes_reported():
+            if model is not self._adapter.model:
+                raise UserError(
+                    "fit trains another model than program.restore(model) was given: checkpoints would not have its"
+                    " weights, so give both the same model"
+                )
         called_by = calling_list()
         if called_by is not None:
             self._others = [each for each in called_by.callbacks if each is not self]
@@ -84,6 +90,7 @@ class _Reporter:
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Refuses an epoch that is not the next one: two epochs would have one number, or none would have it."""
         del logs
+        self._batches = 0
         done = self._training.epochs_done
         with self._training.mistakes_reported():
             if epoch != done:
@@ -104,7 +111,10 @@ class _Reporter:
             self._training.checked("loss", logs["loss"], self._step)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Reports the numbers of the epoch."""
+        """Reports the numbers of the epoch. One without a step, because the data have run out before, is none."""
+        if not self._batches:
+            self._training.ran_out = True
+            return
         self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
         last = Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0)

@@ -33,7 +33,10 @@ Model = Any
 """A model of Keras 2 or Keras 3. Both have no types."""
 
 _VISIBLE_DRAWS = "call tf.keras.backend.experimental.enable_tf_random_generator() before you create layers"
-_SHUFFLES = "the order of shuffled data (call iter(data) once for each finished epoch before fit)"
+_DATA = (
+    "the order of shuffled data, unless the program calls iter(data) once for each finished epoch before fit;"
+    " with steps_per_epoch, data begin at their first example"
+)
 
 log = logging.getLogger("qtj_trainer")
 
@@ -163,7 +166,7 @@ class KerasModel:
         parts = [f"the variable {name}" for name in lost]
         if layers := self._hidden_draws():
             parts.append(f"the random values of {', '.join(layers)} ({_VISIBLE_DRAWS})")
-        log.warning("not restored, so it begins anew: %s", "; ".join([*parts, _SHUFFLES]))
+        log.warning("not restored, so these begin anew: %s", "; ".join([*parts, _DATA]))
 
     def _hidden_draws(self) -> list[str]:
         if not self._is_of_keras_2:

@@ -8,7 +8,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,9 +38,10 @@ class Siblings:
 
     def begin(self, callbacks: Iterable[Callback]) -> None:
         """Takes the callbacks of a `fit` that begins, after their `on_train_begin`."""
+        known = {id(each): self._begun[name] for name, each in self._callbacks.items()}  # from an earlier fit
         self._callbacks = _named(callbacks)
         self._begun = {
-            name: {key: _frozen(value) for key, value in _attributes(each).items()}
+            name: known[id(each)] if id(each) in known else _frozen_attributes(each)
             for name, each in self._callbacks.items()
         }
 
@@ -93,15 +94,19 @@ def _attributes(callback: Callback) -> dict[str, Any]:
     }
 
 
+def _frozen_attributes(callback: Callback) -> dict[str, object]:
+    return {key: _frozen(value) for key, value in _attributes(callback).items()}
+
+
 def _is_data(value: object) -> bool:
-    match value:
-        case list() | tuple():
-            return all(map(_is_data, value))
-        case dict():
-            return all(isinstance(key, str | int) and _is_data(each) for key, each in value.items())
-        case np.ndarray() | np.generic():
-            return value.dtype.kind in "biufc"
-    return value is None or isinstance(value, bool | int | float | str)
+    """Whether a value can be stored; of a subclass, such as an enumeration, only its base could be."""
+    if isinstance(value, np.generic) or type(value) is np.ndarray:
+        return value.dtype.kind in "biufc"
+    if type(value) in {list, tuple}:
+        return all(map(_is_data, cast("Iterable[object]", value)))
+    if type(value) is dict:
+        return all(type(key) in {str, int} and _is_data(each) for key, each in value.items())
+    return value is None or type(value) in {bool, int, float, str}
 
 
 def _frozen(value: object) -> object:

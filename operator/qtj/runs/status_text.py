@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qtj_operator.api.conditions import ConditionType
+from qtj_operator.api.conditions import ConditionType, Reason
 from qtj_operator.api.status import Phase
 
 __all__ = ["FINAL_STAGES", "STOPPING", "facts_of", "fit_facts", "phase_message", "stage_of"]
@@ -65,10 +65,12 @@ def fit_facts(facts: Mapping[str, str], width: int) -> str:
 
 
 def phase_message(status: Mapping[str, Any]) -> str:
-    """Returns the message of the condition that explains the phase; empty without one."""
+    """Returns the message of the condition that explains the phase, and what the training has not done; may be empty."""
     phase, conditions = status.get("phase"), status.get("conditions") or ()
     kind = _EXPLAINED_BY.get(str(phase), phase)
-    return next((str(each["message"]) for each in conditions if each["type"] == kind), "")
+    explained = [str(each["message"]) for each in conditions if each["type"] == kind]
+    in_part = [str(each["message"]) for each in conditions if each.get("reason") == Reason.TRAINED_IN_PART]
+    return "; ".join([*explained[:1], *in_part])
 
 
 def _has_finished(status: Mapping[str, Any]) -> bool:

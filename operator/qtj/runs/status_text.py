@@ -65,7 +65,7 @@ def fit_facts(facts: Mapping[str, str], width: int) -> str:
 
 
 def phase_message(status: Mapping[str, Any]) -> str:
-    """Returns the message of the condition that explains the phase, and what the training has not done; may be empty."""
+    """Returns the message of the condition that explains the phase, and what the training left out; may be empty."""
     phase, conditions = status.get("phase"), status.get("conditions") or ()
     kind = _EXPLAINED_BY.get(str(phase), phase)
     explained = [str(each["message"]) for each in conditions if each["type"] == kind]

@@ -162,10 +162,20 @@ def _latest(records: Iterable[EpochRecord]) -> Sequence[EpochRecord]:
     kept: dict[int, EpochRecord] = {}
     for attempt in sorted(attempts):
         first = min(attempts[attempt])
-        # A checkpoint may have restored this epoch: its loss is known from the earlier attempt.
-        restored = {first: _merged(kept.get(first), attempts[attempt][first])}
+        restored = {first: _restored(kept.get(first), attempts[attempt][first])}
         kept = {number: each for number, each in kept.items() if number < first} | attempts[attempt] | restored
     return [kept[number] for number in sorted(kept)]
+
+
+def _restored(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:
+    """Returns the first epoch of an attempt. What a checkpoint has restored belongs to the attempt before.
+
+    Progress has five digits of a loss, and none of an epoch that this process has not trained, or those of the checkpoint.
+    """
+    if before is None or before.loss is None:
+        return _merged(before, after)
+    is_told_again = after.loss is None or math.isclose(after.loss, before.loss, rel_tol=1e-4)
+    return before if is_told_again else _merged(before, after)
 
 
 def _merged(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:

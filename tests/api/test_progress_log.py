@@ -67,16 +67,17 @@ def test_a_later_attempt_takes_the_place_of_the_earlier_from_its_first_epoch_on(
     assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 1, 0.8), EpochRecord(3, 2, 0.5)]
 
 
-def test_a_restored_epoch_that_is_reported_again_without_its_loss_keeps_it() -> None:
-    history = read_progress(lines((1, 1, 0.9), (1, 2, 0.8), (1, 3, 0.7), (2, 2, None), (2, 3, 0.6)))
+@pytest.mark.parametrize("told", [None, 0.80001])
+def test_a_restored_epoch_that_is_told_again_belongs_to_the_attempt_that_trained_it(told: float | None) -> None:
+    history = read_progress(lines((1, 1, 0.9), (1, 2, 0.800012), (1, 3, 0.7), (2, 2, told), (2, 3, 0.6)))
 
-    assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 2, 0.8), EpochRecord(3, 2, 0.6)]
+    assert history.epochs == [EpochRecord(1, 1, 0.9), EpochRecord(2, 1, 0.800012), EpochRecord(3, 2, 0.6)]
 
 
 def test_an_epoch_that_an_attempt_has_not_reached_again_is_unknown() -> None:
     history = read_progress(lines((1, 1, 0.9), (1, 2, 0.8), (1, 3, 0.7), (2, 1, None)))
 
-    assert history.epochs == [EpochRecord(1, 2, 0.9)]
+    assert history.epochs == [EpochRecord(1, 1, 0.9)]
 
 
 def test_an_epoch_of_a_program_that_names_no_attempt_is_of_the_first() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from qtj.local.client import MemoryClient
 from qtj.local.store import Change, ClusterStore
 from qtj_contract import Progress, TerminationMessage
+from qtj_operator.api.job import EVALUATOR, ReplicaId
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 
 __all__ = ["Cluster", "Kubelet", "RecordingClient", "Replicas"]
@@ -93,28 +94,24 @@ class RecordingClient:
 
 
 class Replicas:
-    """A `qtj_operator.controller.client.ProgressSource` that reports what the test sets, and notes whom it follows.
+    """A `qtj_operator.controller.client.ProgressSource` that reports what the test sets, and notes whom it asks.
 
     Attributes:
         leader: What a leader reports.
         evaluator: What an evaluator reports.
-        followed: Addresses by job, and by whether the replica is the evaluator.
+        asked: Addresses by replica, of each job.
     """
 
     def __init__(self) -> None:
         self.leader: Progress | None = None
         self.evaluator: Progress | None = None
-        self.followed: dict[tuple[Key, bool], str] = {}
+        self.asked: dict[Key, Mapping[ReplicaId, str]] = {}
 
-    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
-        self.followed[key, evaluator] = address
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+        self.asked[key] = replicas
 
-    def latest(self, key: Key, *, evaluator: bool = False) -> Progress | None:
-        assert (key, evaluator) in self.followed, "only who is followed is asked"
-        return self.evaluator if evaluator else self.leader
-
-    def forget(self, key: Key, *, evaluator: bool = False) -> None:
-        self.followed.pop((key, evaluator), None)
+    def latest(self, _key: Key, replica: ReplicaId) -> Progress | None:
+        return self.evaluator if replica == EVALUATOR else self.leader
 
 
 class Kubelet:

@@ -87,3 +87,17 @@ def test_a_sound_job_with_one_late_answer_does_not_wait_behind_those_that_hang(t
             return await operator.seconds_until_suspended("good", "small")
 
     assert run(story()) < 2
+
+
+def test_the_operator_ends_at_once_while_requests_hang() -> None:
+    """Each pass is a task of its own, and none of them waits for its answer."""
+
+    async def story() -> float:
+        loop = asyncio.get_running_loop()
+        async with BusyOperator.running() as operator:
+            await hangs(operator, 100)
+            await asyncio.sleep(5)
+            begun = loop.time()
+        return loop.time() - begun
+
+    assert run(story()) == 0

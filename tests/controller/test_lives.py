@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 from qtj_contract import Progress, TerminationMessage
+from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.names import Role
 from qtj_operator.controller.client import Resource
-from tests.controller.lab import MEASURED, TRAINED, WEIGHTS, Lab, complete, running
+from tests.controller.lab import KEY, MEASURED, TRAINED, WEIGHTS, Lab, complete, running
 
 
 async def test_a_job_from_the_yaml_to_the_inference_result() -> None:
@@ -104,14 +106,14 @@ async def test_progress_shows_while_the_leader_runs_and_nobody_asks_afterwards()
     lab.progress.leader = Progress(epoch=3, epochs=25, step=120, loss=0.5)
     await lab.settles()
     shown = (await lab.status())["progress"]["epoch"]
-    followed = dict(lab.progress.followed)
+    asked = lab.progress.asked[KEY]
 
     lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
     await lab.settles()
 
     assert shown == 3
-    assert followed == {(("lab", "qcnn"), False): "10.0.0.7"}
-    assert lab.progress.followed == {}
+    assert asked == {ReplicaId(Role.WORKER, 0): "10.0.0.7"}
+    assert lab.progress.asked[KEY] == {}
 
 
 async def test_a_service_that_somebody_deletes_or_edits_comes_back() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from qtj_contract import Progress, TerminationMessage
-from qtj_operator.api.job import Job
+from qtj_operator.api.job import EVALUATOR, Job
 from qtj_operator.api.status import WeightsStatus
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.observe import observe
@@ -159,17 +159,14 @@ async def test_the_progress_is_that_of_the_leader_that_runs() -> None:
     world = await observe(cluster, progress, first_attempt(JOB))
 
     assert world.progress == progress.leader
-    assert progress.followed == {(("lab", "qcnn"), False): "10.0.0.7"}
+    assert world.asked == {JOB.leader: "10.0.0.7"}
 
 
 async def test_a_leader_that_is_not_ready_is_not_asked() -> None:
     cluster = await gang()
     cluster.edit(Resource.PODS, "lab", "qcnn-worker-0", status={"phase": "Running", "podIP": "10.0.0.7"})
-    progress = Replicas()
 
-    await observe(cluster, progress, first_attempt(JOB))
-
-    assert progress.followed == {}
+    assert (await seen(cluster)).asked == {}
 
 
 async def test_the_evaluator_is_asked_beside_the_leader() -> None:
@@ -182,28 +179,22 @@ async def test_the_evaluator_is_asked_beside_the_leader() -> None:
     world = await observe(cluster, progress, first_attempt(job))
 
     assert (world.progress, world.evaluation) == (None, progress.evaluator)
-    assert progress.followed[("lab", "qcnn"), True] == "10.0.0.7"
+    assert world.asked == {job.leader: "10.0.0.7", EVALUATOR: "10.0.0.7"}
 
 
 async def test_a_job_without_an_evaluator_asks_none() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()
-    progress = Replicas()
 
-    await observe(cluster, progress, first_attempt(JOB))
-
-    assert (("lab", "qcnn"), True) not in progress.followed
+    assert EVALUATOR not in (await seen(cluster)).asked
 
 
 async def test_a_leader_that_is_on_its_way_out_is_not_asked() -> None:
     cluster = await gang()
     Kubelet(cluster).starts()
     cluster.store.delete(Resource.PODS, "lab", "qcnn-worker-0")
-    progress = Replicas()
 
-    await observe(cluster, progress, first_attempt(JOB))
-
-    assert progress.followed == {}
+    assert (await seen(cluster)).asked == {}
 
 
 def behind_a_proxy(pod: dict[str, Any]) -> None:

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from qtj_contract import Progress
 from qtj_operator.api.status import ProgressStatus, Status
 from qtj_operator.controller.memory import Jobs
-from qtj_operator.core.decision import Decision
+from tests.controller.lab import Lab, running
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ("lab", "qcnn")
@@ -14,17 +15,16 @@ BEFORE = Status(phase="Pending", reason="Starting", ready="0/4")
 PROGRESS = ProgressStatus(epoch=1, epochs=9, step=5)
 
 
-def decided(jobs: Jobs, after: Status, seconds: float, key: tuple[str, str] = KEY) -> Decision:
-    """What is left of a decision so long after the first write."""
-    decision = Decision(actions=(), status=after, events=(), wake_at=None)
-    return jobs[key].pace.throttled(BEFORE, decision, NOW + timedelta(seconds=seconds), jobs.starting)
+def due(jobs: Jobs, after: Status, seconds: float, key: tuple[str, str] = KEY) -> datetime | None:
+    """Until when a status waits that is decided so long after the first write."""
+    return jobs[key].pace.due(BEFORE, after, NOW + timedelta(seconds=seconds), jobs.starting)
 
 
 def busy(number: int, **change: object) -> Jobs:
     """So many jobs that were just seen, and the status of the first was written."""
     jobs = Jobs()
     for other in range(1, number):
-        decided(jobs, BEFORE.model_copy(update=change), 0, ("lab", f"other-{other}"))
+        due(jobs, BEFORE.model_copy(update=change), 0, ("lab", f"other-{other}"))
     jobs[KEY].pace.wrote(NOW)
     return jobs
 
@@ -34,10 +34,8 @@ def busy(number: int, **change: object) -> Jobs:
 def test_numbers_wait_longer_the_more_jobs_start(change: dict[str, object], jobs: int, seconds: float) -> None:
     after = BEFORE.model_copy(update=change)
 
-    early, due = decided(busy(jobs), after, seconds - 0.1), decided(busy(jobs), after, seconds)
-
-    assert (early.status, early.wake_at) == (BEFORE, NOW + timedelta(seconds=seconds))
-    assert (due.status, due.wake_at) == (after, None)
+    assert due(busy(jobs), after, seconds - 0.1) == NOW + timedelta(seconds=seconds)
+    assert due(busy(jobs), after, seconds) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +44,7 @@ def test_numbers_wait_longer_the_more_jobs_start(change: dict[str, object], jobs
 def test_what_is_not_a_number_is_written_at_once(change: dict[str, object]) -> None:
     after = BEFORE.model_copy(update={**change, "ready": "4/4"})
 
-    assert decided(busy(5000), after, 0).status == after
+    assert due(busy(5000), after, 0) is None
 
 
 def test_jobs_that_no_longer_start_do_not_count() -> None:
@@ -55,4 +53,18 @@ def test_jobs_that_no_longer_start_do_not_count() -> None:
     for number in range(1, 100):
         del gone["lab", f"other-{number}"]
 
-    assert {decided(jobs, after, 0).wake_at for jobs in (ran, stuck, gone)} == {NOW + timedelta(seconds=2)}
+    assert {due(jobs, after, 0) for jobs in (ran, stuck, gone)} == {NOW + timedelta(seconds=2)}
+
+
+async def test_a_pass_whose_numbers_wait_writes_nothing_and_looks_again_when_they_are_due() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.progress.leader = Progress(epoch=3, epochs=25, step=120, loss=0.5)
+    lab.client.calls.clear()
+
+    assert await lab.passes() == timedelta(seconds=2)
+    assert lab.client.writes == []
+    lab.waits(seconds=2)
+    await lab.passes()
+
+    assert (await lab.status())["progress"]["epoch"] == 3

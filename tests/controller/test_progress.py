@@ -9,11 +9,13 @@ import pytest
 from aiohttp import web
 
 from qtj_contract import MOST_CAPTURES, PROGRESS_LIMIT, PROGRESS_PATH, CaptureRecord, Progress
-from qtj_operator.api.job import METRICS_PORT
+from qtj_operator.api.job import EVALUATOR, METRICS_PORT, ReplicaId
+from qtj_operator.api.names import Role
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
 
 KEY: Key = ("lab", "qcnn")
+CHIEF = ReplicaId(Role.CHIEF, 0)
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 LEADER = f"127.0.1.{_WORKER + 1}"
 OTHER = f"127.0.2.{_WORKER + 1}"
@@ -65,13 +67,13 @@ async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
     said = Progress(epoch=3, epochs=25, step=120, loss=0.25)
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.follow(KEY, LEADER)
-    assert poller.latest(KEY) is None
+    poller.ask(KEY, {CHIEF: LEADER})
+    assert poller.latest(KEY, CHIEF) is None
 
     async with leader(said.to_json), polling(poller):
         await soon(lambda: bool(hints))
 
-    assert poller.latest(KEY) == said
+    assert poller.latest(KEY, CHIEF) == said
     assert hints == [KEY]
 
 
@@ -80,12 +82,12 @@ async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_
     poller = ProgressPoller(hints.append)
     poller._period = 0.01
     said = [Progress(epoch=1, step=1)]
-    poller.follow(KEY, LEADER)
+    poller.ask(KEY, {CHIEF: LEADER})
 
     async def after(progress: Progress) -> int:
         """How many looks there were once this is known."""
         said.append(progress)
-        await soon(lambda: poller.latest(KEY) == progress)
+        await soon(lambda: poller.latest(KEY, CHIEF) == progress)
         return len(hints)
 
     def latest() -> str:
@@ -104,7 +106,7 @@ async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_
 async def test_a_leader_cannot_send_the_operator_to_others() -> None:
     asked: list[str] = []
     poller = ProgressPoller(lambda _: None)
-    poller.follow(KEY, LEADER)
+    poller.ask(KEY, {CHIEF: LEADER})
 
     def elsewhere() -> str:
         asked.append("leader")
@@ -124,35 +126,34 @@ async def test_a_leader_cannot_send_the_operator_to_others() -> None:
 async def _fetched(poller: ProgressPoller) -> bytes | None:
     async with polling(poller):
         await asyncio.sleep(0)
-        return await poller.fetch(KEY, LEADER)
+        return await poller.fetch(KEY, CHIEF, LEADER)
 
 
 async def test_a_leader_that_has_ended_is_forgotten() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.follow(KEY, LEADER)
+    poller.ask(KEY, {CHIEF: LEADER})
     async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
         await soon(lambda: bool(hints))
 
-    poller.forget(KEY)
-    poller.follow(KEY, LEADER)
+    poller.ask(KEY, {})
+    poller.ask(KEY, {CHIEF: LEADER})
 
-    assert poller.latest(KEY) is None, "what an earlier attempt said counts for nothing"
+    assert poller.latest(KEY, CHIEF) is None, "what an earlier attempt said counts for nothing"
 
 
 async def test_leader_and_evaluator_of_a_job_are_known_apart() -> None:
     told, measured = Progress(epoch=3, loss=0.5), Progress(epoch=2, validation_loss=0.25)
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.follow(KEY, LEADER)
-    poller.follow(KEY, OTHER, evaluator=True)
+    poller.ask(KEY, {CHIEF: LEADER, EVALUATOR: OTHER})
 
     async with leader(told.to_json), leader(measured.to_json, OTHER), polling(poller):
         await soon(lambda: hints == [KEY, KEY])
 
-    assert (poller.latest(KEY), poller.latest(KEY, evaluator=True)) == (told, measured)
-    poller.forget(KEY)
-    assert (poller.latest(KEY), poller.latest(KEY, evaluator=True)) == (None, measured)
+    assert (poller.latest(KEY, CHIEF), poller.latest(KEY, EVALUATOR)) == (told, measured)
+    poller.ask(KEY, {EVALUATOR: OTHER})
+    assert (poller.latest(KEY, CHIEF), poller.latest(KEY, EVALUATOR)) == (None, measured)
 
 
 @asynccontextmanager
@@ -207,32 +208,32 @@ async def test_nonsense_is_no_progress_and_ends_nothing(said: str | bytes) -> No
         return said
 
     poller = ProgressPoller(lambda _: None)
-    poller.follow(KEY, LEADER)
+    poller.ask(KEY, {CHIEF: LEADER})
     async with leader(nonsense), polling(poller) as task:
         await soon(lambda: bool(asked))
         await asyncio.sleep(0.1)
 
         assert not task.done()
-    assert poller.latest(KEY) is None
+    assert poller.latest(KEY, CHIEF) is None
 
 
 async def test_a_leader_out_of_reach_has_no_progress_and_ends_nothing() -> None:
     poller = ProgressPoller(lambda _: None)
-    poller.follow(KEY, LEADER)
+    poller.ask(KEY, {CHIEF: LEADER})
 
     async with polling(poller) as task:
         await asyncio.sleep(0.2)
 
         assert not task.done()
-    assert poller.latest(KEY) is None
+    assert poller.latest(KEY, CHIEF) is None
 
 
 async def test_a_leader_that_never_answers_holds_up_no_other() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
     silent = await asyncio.start_server(_never, "127.0.0.3", METRICS_PORT)
-    poller.follow(("lab", "silent"), "127.0.0.3")
-    poller.follow(KEY, LEADER)
+    poller.ask(("lab", "silent"), {CHIEF: "127.0.0.3"})
+    poller.ask(KEY, {CHIEF: LEADER})
 
     async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
         await soon(lambda: hints == [KEY])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from qtj_operator.api.job import EVALUATOR
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
@@ -62,12 +63,11 @@ async def test_the_first_pass_only_records_and_the_second_acts_before_it_records
 
 async def test_a_job_that_is_gone_is_left_alone_and_nobody_asks_for_its_progress() -> None:
     lab = Lab()
-    lab.progress.follow(KEY, "10.0.0.7")
-    lab.progress.follow(KEY, "10.0.0.8", evaluator=True)
+    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"})
 
     assert await lab.passes() is None
     assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
-    assert lab.progress.followed == {}
+    assert lab.progress.asked == {KEY: {}}
 
 
 async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
@@ -77,18 +77,18 @@ async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
         Resource.QUANTUM_TRAINING_JOBS, *KEY, metadata={**(await lab.job())["metadata"], "finalizers": ["x/y"]}
     )
     lab.cluster.store.delete(Resource.QUANTUM_TRAINING_JOBS, *KEY)
-    lab.progress.follow(KEY, "10.0.0.7")
+    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"})
 
     assert await lab.passes() is None
     assert lab.client.writes == []
-    assert lab.progress.followed == {}
+    assert lab.progress.asked == {KEY: {}}
 
 
 @pytest.mark.parametrize("unreadable", [{}, {"template": None}], ids=["readable", "unreadable"])
 async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, Any]) -> None:
     lab = Lab()
     await lab.applies(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
-    lab.progress.follow(KEY, "10.0.0.7")
+    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"})
     for status in ({}, {"phase": "Running", "attempt": 3, "ofALaterVersion": True}):
         written: dict[str, Any] = {"status": status} if status else {}
         lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **written)
@@ -97,7 +97,7 @@ async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, 
         assert await lab.status() == status
 
     assert lab.client.writes == []
-    assert lab.progress.followed == {}
+    assert lab.progress.asked == {KEY: {}}
 
 
 async def test_a_spec_that_can_never_run_fails_before_any_child_exists() -> None:

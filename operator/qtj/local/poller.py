@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from qtj.local.http import get
 from qtj_contract import PROGRESS_PATH, activity_in
+from qtj_operator.api.job import EVALUATOR, ReplicaId
 from qtj_operator.controller.client import ApiError, Key
 from qtj_operator.controller.progress import Poller
 
@@ -18,23 +19,26 @@ class LocalPoller(Poller):
 
     Args:
         hint: Called with the job whose progress has changed.
-        port: Returns the port of a job's leader, or of its evaluator.
+        port: Returns the port of a replica.
         on_activity: Called with a job and the activity that its leader reports, at every answer.
     """
 
     def __init__(
-        self, hint: Callable[[Key], None], port: Callable[[Key, bool], int], on_activity: Callable[[Key, str], None]
+        self,
+        hint: Callable[[Key], None],
+        port: Callable[[Key, ReplicaId], int],
+        on_activity: Callable[[Key, str], None],
     ) -> None:
         super().__init__(hint, _PERIOD_SECONDS)
         self._port = port
         self._on_activity = on_activity
 
-    async def fetch(self, key: Key, address: str, *, evaluator: bool = False) -> bytes | None:
+    async def fetch(self, key: Key, replica: ReplicaId, address: str) -> bytes | None:
         """See `Poller.fetch`."""
         try:
-            answer = await get(f"http://{address}:{self._port(key, evaluator)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
+            answer = await get(f"http://{address}:{self._port(key, replica)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
         except (OSError, ApiError):
             return None
-        if not evaluator and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
+        if replica != EVALUATOR and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
             self._on_activity(key, activity)
         return answer.body

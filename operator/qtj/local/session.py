@@ -28,8 +28,8 @@ from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
 from qtj.local.records import is_at_rest, is_over, without_digest
 from qtj.local.store import Change, ClusterStore
-from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId
-from qtj_operator.api.names import LABEL_JOB, Role, replica_name
+from qtj_operator.api.job import METRICS_PORT, ReplicaId
+from qtj_operator.api.names import LABEL_JOB, replica_name
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
@@ -281,8 +281,6 @@ class Session:
         meta = pod["metadata"]
         return self._jobs[meta["namespace"], meta["labels"][LABEL_JOB]].folder.log(pod)
 
-    def _progress_port(self, key: Key, evaluator: bool) -> int:  # noqa: FBT001  as the poller calls it
-        job = Job.parse(self._store.find(Resource.QUANTUM_TRAINING_JOBS, *key))
-        asked = ReplicaId(Role.EVALUATOR, 0) if evaluator else job.leader
-        name = replica_name(job.name, asked.role, asked.index)
-        return self._addresses.port(job.namespace, name, METRICS_PORT)
+    def _progress_port(self, key: Key, replica: ReplicaId) -> int:
+        namespace, job = key
+        return self._addresses.port(namespace, replica_name(job, replica.role, replica.index), METRICS_PORT)

@@ -42,6 +42,10 @@ class ReplicaId:
     index: int
 
 
+EVALUATOR = ReplicaId(Role.EVALUATOR, 0)
+"""A job has one at most."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """One QuantumTrainingJob.

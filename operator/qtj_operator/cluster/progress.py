@@ -5,7 +5,7 @@ from collections.abc import Callable
 import aiohttp
 
 from qtj_contract import PROGRESS_LIMIT, PROGRESS_PATH
-from qtj_operator.api.job import METRICS_PORT
+from qtj_operator.api.job import METRICS_PORT, ReplicaId
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.progress import Poller
 
@@ -34,13 +34,7 @@ class ProgressPoller(Poller):
         async with aiohttp.ClientSession(timeout=_TIMEOUT) as self._session:
             await super().run()
 
-    async def fetch(
-        self,
-        key: Key,  # noqa: ARG002  the address is enough
-        address: str,
-        *,
-        evaluator: bool = False,  # noqa: ARG002
-    ) -> bytes | None:
+    async def fetch(self, _key: Key, _replica: ReplicaId, address: str) -> bytes | None:
         """See `Poller.fetch`."""
         host = f"[{address}]" if ":" in address else address
         try:

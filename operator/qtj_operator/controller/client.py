@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from qtj_contract import Progress
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 
 __all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]
@@ -128,20 +129,15 @@ class Client(Protocol):
 class ProgressSource(Protocol):
     """Where the progress of running jobs comes from."""
 
-    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
-        """Asks a replica from now on.
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+        """Asks these replicas of a job from now on, and no others; drops what others have reported.
 
         Args:
-            key: Namespace and name of its job.
-            address: Its IP address; another one than before replaces that.
-            evaluator: Whether it is the job's evaluator, and not its leader.
+            key: Namespace and name of the job.
+            replicas: The replicas with their IP addresses.
         """
         ...
 
-    def latest(self, key: Key, *, evaluator: bool = False) -> Progress | None:
-        """Returns what a replica that is followed reported last; None while it has reported nothing."""
-        ...
-
-    def forget(self, key: Key, *, evaluator: bool = False) -> None:
-        """Asks a replica no more, and drops what it has reported."""
+    def latest(self, key: Key, replica: ReplicaId) -> Progress | None:
+        """Returns what a replica reported last; None while it has reported nothing, or is not asked."""
         ...

@@ -17,7 +17,7 @@ from qtj_operator.controller.repairs import Repairs
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
 
-__all__ = ["JobMemory", "Jobs", "Parser"]
+__all__ = ["Actions", "JobMemory", "Jobs", "Parser"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,19 @@ class Parser(Generic[T]):
 
 
 @dataclass(slots=True)
+class Actions:
+    """What became of actions.
+
+    Attributes:
+        refusals: What the API server has refused.
+        repairs: When what others edit was brought back.
+    """
+
+    refusals: Refusals = field(default_factory=Refusals)
+    repairs: Repairs = field(default_factory=Repairs)
+
+
+@dataclass(slots=True)
 class JobMemory:
     """What is remembered of one job.
 
@@ -57,10 +70,8 @@ class JobMemory:
         services: What its Services were parsed into.
         failures: The passes that have failed in a row.
         pace: When its numbers were written.
-        refusals: What the API server has refused.
-        repairs: How often what others edit is brought back.
-        tensorboard_refusals: As `refusals`, for its TensorBoard.
-        tensorboard_repairs: As `repairs`, for its TensorBoard.
+        actions: What became of actions on its children.
+        tensorboard: What became of actions on its TensorBoard.
     """
 
     phase: str = Phase.PENDING
@@ -68,10 +79,8 @@ class JobMemory:
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
     failures: Failures = field(default_factory=Failures)
     pace: Pace = field(default_factory=Pace)
-    refusals: Refusals = field(default_factory=Refusals)
-    repairs: Repairs = field(default_factory=Repairs)
-    tensorboard_refusals: Refusals = field(default_factory=Refusals)
-    tensorboard_repairs: Repairs = field(default_factory=Repairs)
+    actions: Actions = field(default_factory=Actions)
+    tensorboard: Actions = field(default_factory=Actions)
 
 
 class Jobs(dict[Key, JobMemory]):

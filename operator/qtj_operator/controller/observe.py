@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from qtj_contract import Progress
-from qtj_operator.api.job import Job
+from qtj_operator.api.job import EVALUATOR, Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by
-from qtj_operator.controller.client import Client, Key, Object, ProgressSource, Resource
+from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
 from qtj_operator.controller.memory import JobMemory
 from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group
 from qtj_operator.controller.slices import in_slices
@@ -49,17 +48,8 @@ async def observe(
         pod_group=await _pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
     )
-    reported = _reported(progress, key, seen.leader)
-    return replace(seen, progress=reported, evaluation=_reported(progress, key, seen.evaluator, evaluator=True))
-
-
-def _reported(progress: ProgressSource, key: Key, pod: Pod | None, *, evaluator: bool = False) -> Progress | None:
-    """Follows a replica while it can be asked, and returns what it has reported."""
-    if pod is None or pod.address is None or not pod.ready or pod.deleting:
-        progress.forget(key, evaluator=evaluator)
-        return None
-    progress.follow(key, pod.address, evaluator=evaluator)
-    return progress.latest(key, evaluator=evaluator)
+    reports = {replica: progress.latest(key, replica) for replica in seen.asked}
+    return replace(seen, progress=reports.get(job.leader), evaluation=reports.get(EVALUATOR))
 
 
 def _main_name(job: Job, role: Role) -> str:

@@ -1,12 +1,10 @@
 """How often the status of a job is written when only its numbers move."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.status import Status
-from qtj_operator.core.decision import Decision, earliest
 from qtj_operator.core.status import differ_in_numbers_alone
 
 __all__ = ["Pace"]
@@ -29,24 +27,22 @@ class Pace:
         self._written = _LONG_AGO
         self.is_starting = False
 
-    def throttled(self, before: Status, decision: Decision, now: datetime, starting: Callable[[], int]) -> Decision:
-        """Returns the decision, with the status as it was and a time to look again where only numbers would change.
+    def due(self, before: Status, after: Status, now: datetime, starting: Callable[[], int]) -> datetime | None:
+        """Returns when a status may be written; None for now.
 
         Args:
-            before: The status before.
-            decision: The decision.
+            before: The status as it is.
+            after: The status as it was decided.
             now: The time.
             starting: Returns how many jobs start.
         """
-        self.is_starting = decision.status.reason == Reason.STARTING
-        if not differ_in_numbers_alone(before, decision.status):
-            return decision
+        self.is_starting = after.reason == Reason.STARTING
+        if not differ_in_numbers_alone(before, after):
+            return None
         # Replicas become ready one by one, and a hundred jobs may start at once.
         period = min(max(_PERIOD, starting() * _START), _LONGEST) if self.is_starting else _PERIOD
         due = self._written + period
-        if due <= now:
-            return decision
-        return replace(decision, status=before, wake_at=earliest(decision.wake_at, due))
+        return due if now < due else None
 
     def wrote(self, now: datetime) -> None:
         """Notes that the job's status was written."""

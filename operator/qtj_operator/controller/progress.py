@@ -3,32 +3,29 @@
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from qtj_contract import Progress
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.controller.client import Key
 
 __all__ = ["NoProgress", "Poller"]
 
 _PARALLEL = 32
 
-_Asked = tuple[Key, bool]
-"""A job, and whether its evaluator is asked rather than its leader."""
+_Asked = tuple[Key, ReplicaId]
 
 
 class NoProgress:
     """A `qtj_operator.controller.client.ProgressSource` that asks nobody."""
 
-    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
         """Does nothing."""
 
-    def latest(self, _key: Key, *, evaluator: bool = False) -> None:  # noqa: ARG002
+    def latest(self, _key: Key, _replica: ReplicaId) -> None:
         """Returns None."""
         return
-
-    def forget(self, key: Key, *, evaluator: bool = False) -> None:
-        """Does nothing."""
 
 
 class Poller(ABC):
@@ -48,41 +45,40 @@ class Poller(ABC):
         self._period = period
         self._patience = patience
         self._hinted: dict[_Asked, tuple[Progress, float]] = {}
-        self._addresses: dict[_Asked, str] = {}
+        self._asked: dict[Key, Mapping[ReplicaId, str]] = {}
         self._latest: dict[_Asked, Progress] = {}
 
-    def follow(self, key: Key, address: str, *, evaluator: bool = False) -> None:
-        """See `ProgressSource.follow`."""
-        self._addresses[key, evaluator] = address
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+        """See `ProgressSource.ask`."""
+        for replica in self._asked.pop(key, {}).keys() - replicas.keys():
+            self._latest.pop((key, replica), None)
+            self._hinted.pop((key, replica), None)
+        if replicas:
+            self._asked[key] = replicas
 
-    def latest(self, key: Key, *, evaluator: bool = False) -> Progress | None:
+    def latest(self, key: Key, replica: ReplicaId) -> Progress | None:
         """See `ProgressSource.latest`."""
-        return self._latest.get((key, evaluator))
-
-    def forget(self, key: Key, *, evaluator: bool = False) -> None:
-        """See `ProgressSource.forget`."""
-        self._addresses.pop((key, evaluator), None)
-        self._latest.pop((key, evaluator), None)
-        self._hinted.pop((key, evaluator), None)
+        return self._latest.get((key, replica))
 
     async def run(self) -> None:
         """Polls until cancelled."""
         limit = asyncio.Semaphore(_PARALLEL)
         while True:
-            await asyncio.gather(*(self._ask(limit, *item) for item in list(self._addresses.items())))
+            asked = [(key, *each) for key, replicas in self._asked.items() for each in replicas.items()]
+            await asyncio.gather(*(self._ask(limit, *each) for each in asked))
             await asyncio.sleep(self._period)
 
     @abstractmethod
-    async def fetch(self, key: Key, address: str, *, evaluator: bool = False) -> bytes | None:
-        """Returns what the leader of a job answers, or its evaluator, or None when it cannot be reached."""
+    async def fetch(self, key: Key, replica: ReplicaId, address: str) -> bytes | None:
+        """Returns what a replica of a job answers, or None when it cannot be reached."""
 
-    async def _ask(self, limit: asyncio.Semaphore, asked: _Asked, address: str) -> None:
-        key, evaluator = asked
+    async def _ask(self, limit: asyncio.Semaphore, key: Key, replica: ReplicaId, address: str) -> None:
         async with limit:
-            answer = await self.fetch(key, address, evaluator=evaluator)
+            answer = await self.fetch(key, replica, address)
         answered = None if answer is None else Progress.parse(answer.decode(errors="replace"))
-        if answered is None or asked not in self._addresses:
+        if answered is None or replica not in self._asked.get(key, {}):
             return
+        asked = key, replica
         self._latest[asked] = answered
         if self._is_worth_a_pass(asked, answered):
             self._hinted[asked] = (answered, time.monotonic())

@@ -1,7 +1,7 @@
 """One pass over one job: read, decide, act, write the status once, log it and write events."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -13,15 +13,16 @@ from qtj_operator.api.status import Phase, Status
 from qtj_operator.controller.act import JobChanged, act, always
 from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
-from qtj_operator.controller.companions import act_on_companions
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.core.decide import decide, refuse, stuck
-from qtj_operator.core.decision import Decision
+from qtj_operator.core.decision import Action, Decision, earliest
+from qtj_operator.core.observed import Observed
+from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.platform import CLUSTER, Platform
 
 __all__ = ["Reconciler", "utc_now"]
@@ -83,12 +84,7 @@ class Reconciler:
             decision = await self._decide_and_act(raw, now)
         except JobChanged:
             return timedelta(0)
-        if decision is None:
-            return None
-        written = await self._record(key, raw, decision, now)
-        if written:
-            return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
-        return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
+        return None if decision is None else await self._record(key, raw, decision, now)
 
     async def _tell(self, key: Key, raw: Object, message: str | None, now: datetime) -> None:
         """Writes why passes fail, once for each reason; where that fails too, the next failure tells."""
@@ -97,12 +93,12 @@ class Reconciler:
             return
         decision = stuck(read_status(raw), raw["metadata"].get("generation", 1), message, now)
         with suppress(ApiError):
-            await self._record(key, raw, decision, now)
+            await self._write(key, raw, decision, now)
+            await self._emit(raw, decision, now)
             failures.told = message
 
     def _forget(self, key: Key, raw: Object | None) -> None:
-        self.progress.forget(key)
-        self.progress.forget(key, evaluator=True)
+        self.progress.ask(key, {})
         if key not in self.jobs:
             return
         del self.jobs[key]
@@ -115,22 +111,55 @@ class Reconciler:
         except InvalidJob as error:
             return _fail_unreadable(raw, str(error), now)
         memory = self.jobs[job.namespace, job.name]
+        seen = await self._observe(job, memory, now)
+        decision = decide(seen, now)
+        self.progress.ask((job.namespace, job.name), decision.asked)
+        if (found := await self._act(job, decision.actions, memory.actions, now)) is not None:
+            seen = replace(seen, obstacle=found)
+            decision = decide(seen, now)
+        found = await self._act(job, decision.companions, memory.tensorboard, now)
+        if found is not None and seen.board is not None:
+            decision = decide(replace(seen, board=replace(seen.board, obstacle=found)), now)
+        return decision
+
+    async def _observe(self, job: Job, memory: JobMemory, now: datetime) -> Observed:
+        """Returns what there is, and what became of earlier actions."""
         seen = await observe(self.client, self.progress, job, self.platform, memory)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
-        seen = replace(seen, obstacle=memory.refusals.standing(job, now))
-        decision = memory.repairs.throttled(job, decide(seen, now), now)
-        if (found := await act(self.client, job, decision.actions, self.is_current)) is not None:
-            decision = decide(replace(seen, obstacle=memory.refusals.add(job, found, now)), now)
-        elif decision.actions and seen.obstacle is None:
-            memory.refusals.clear()
-        decision = await act_on_companions(self.client, job, memory, decision, now)
-        return memory.pace.throttled(job.status, decision, now, self.jobs.starting) if self.paced else decision
+        of_job, of_board = memory.actions, memory.tensorboard
+        if seen.board is not None:
+            obstacle, due = of_board.refusals.standing(job, now), of_board.repairs.due(job, now)
+            seen = replace(seen, board=replace(seen.board, obstacle=obstacle, repairs_due=due))
+        obstacle, due = of_job.refusals.standing(job, now), of_job.repairs.due(job, now)
+        return replace(seen, obstacle=obstacle, repairs_due=due)
 
-    async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
+    async def _act(self, job: Job, actions: Sequence[Action], memory: Actions, now: datetime) -> Obstacle | None:
+        """Carries out actions and remembers what becomes of them; returns what the API server has refused."""
+        if not actions:
+            return None
+        memory.repairs.add(job, actions, now)
+        found = await act(self.client, job, actions, self.is_current)
+        if found is not None:
+            return memory.refusals.add(job, found, now)
+        if memory.refusals.standing(job, now) is None:
+            memory.refusals.clear()
+        return None
+
+    async def _record(self, key: Key, raw: Object, decision: Decision, now: datetime) -> timedelta | None:
+        """Writes the status if it changed, and events; returns after what time to look again."""
+        pace = self.jobs[key].pace
+        due = pace.due(read_status(raw), decision.status, now, self.jobs.starting) if self.paced else None
+        changed = due is None and await self._write(key, raw, decision, now)
+        await self._emit(raw, decision, now)
+        if changed:
+            return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
+        wake_at = earliest(decision.wake_at, due)
+        return None if wake_at is None else max(wake_at - now, timedelta(seconds=1))
+
+    async def _write(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and logs and counts the change; returns whether it did."""
         status = decision.status.to_dict(raw.get("status"))
-        after = {**raw, "status": status}
-        changed = status != raw.get("status") and await self._write(after)
+        changed = status != raw.get("status") and await self._replace({**raw, "status": status})
         if changed:
             before = read_status(raw)
             self.jobs[key].pace.wrote(now)
@@ -138,11 +167,13 @@ class Reconciler:
             self.metrics.status_written(before, decision.status)
             if _runs_for_the_first_time(before, decision.status):
                 self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
-        for event in decision.events:
-            await emit(self.client, after, event, now)
         return changed
 
-    async def _write(self, raw: Object) -> bool:
+    async def _emit(self, raw: Object, decision: Decision, now: datetime) -> None:
+        for event in decision.events:
+            await emit(self.client, {**raw, "status": decision.status.to_dict(raw.get("status"))}, event, now)
+
+    async def _replace(self, raw: Object) -> bool:
         """Writes the status; returns whether the object has changed.
 
         It has not if the API server has dropped what is new, because its CRD is of an earlier version. Another pass

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.service import Service
 
 __all__ = ["Board", "Deployment"]
@@ -41,9 +43,13 @@ class Board:
         trouble: Why its pod does not run, in one sentence; None if that is unknown.
         readable: Whether the operator may read Deployments.
         service: Its Service, if that has lost the label by which Services of a job are observed.
+        obstacle: What the API server has refused, until it is tried again.
+        repairs_due: When it may be repaired again; None for now.
     """
 
     deployment: Deployment | None = None
     trouble: str | None = None
     readable: bool = True
     service: Service | None = None
+    obstacle: Obstacle | None = None
+    repairs_due: datetime | None = None

@@ -26,6 +26,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.rechecked import rechecked
 from qtj_operator.core.refused import refused
+from qtj_operator.core.repaired import repaired_later
 from qtj_operator.core.respecified import respecified
 from qtj_operator.core.retried import retried
 from qtj_operator.core.started import started
@@ -116,16 +117,17 @@ def decide(seen: Observed, now: datetime) -> Decision:
         return Decision(actions=(), status=seen.job.status, events=(), wake_at=None)
     stage = stage_of(seen.job)
     verdict = next((v for policy in stage.policies if (v := policy(seen, now)) is not None), Wait())
-    verdict = refused(seen, verdict, now)
+    verdict = refused(seen, repaired_later(verdict, seen.repairs_due), now)
     companion = tensorboard(seen)
     status = status_of(seen, verdict, now).changed(tensorboard=companion.status)
     after = replace(seen.job, status=status)
     return Decision(
         actions=verdict.actions if isinstance(verdict, Act) else (),
         companions=companion.actions if _leaves_room(verdict) else (),
+        asked=seen.asked,
         status=status,
-        events=(*events_between(seen.job.status, status), *verdict.events),
-        wake_at=earliest(_wake_at(verdict), *(timer(seen, after, now) for timer in stage.timers)),
+        events=(*events_between(seen.job.status, status), *verdict.events, *companion.events),
+        wake_at=earliest(_wake_at(verdict), companion.wake_at, *(timer(seen, after, now) for timer in stage.timers)),
     )
 
 

@@ -1,12 +1,13 @@
 """What a pass may decide: actions on children, a status, events, and when the next pass is due."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Self
 
 from qtj_operator.api.conditions import Fact
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.status import Status
 from qtj_operator.core.change import NO_CHANGE, NO_REPORT, Report, StatusChange
 from qtj_operator.manifests.manifest import Manifest
@@ -183,6 +184,7 @@ class Decision:
     Attributes:
         actions: Changes to what the job consists of.
         companions: Changes to what accompanies the job: done after the others, and a refusal does not affect the job.
+        asked: Replicas that are asked for their progress until the next pass, with their addresses.
         status: The status after the pass.
         events: What to report.
         wake_at: When the next pass is due even if nothing happens.
@@ -190,6 +192,7 @@ class Decision:
 
     actions: tuple[Action, ...]
     companions: tuple[Action, ...] = ()
+    asked: Mapping[ReplicaId, str] = field(default_factory=dict)
     status: Status
     events: tuple[Event, ...]
     wake_at: datetime | None

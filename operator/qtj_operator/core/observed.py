@@ -24,6 +24,7 @@ A pod keeps its name over all attempts, so the API server itself prevents two at
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from qtj_contract import Progress
@@ -58,6 +59,7 @@ class Observed:
         evaluation: The last answer of the evaluator's.
         board: Its TensorBoard, if it may have one.
         obstacle: What the API server has refused, until it is tried again.
+        repairs_due: When what others edit may be repaired again; None for now.
     """
 
     job: Job
@@ -70,6 +72,7 @@ class Observed:
     evaluation: Progress | None = None
     board: Board | None = None
     obstacle: Obstacle | None = None
+    repairs_due: datetime | None = None
 
     @property
     def attempt(self) -> int:
@@ -121,6 +124,12 @@ class Observed:
     def evaluator(self) -> Pod | None:
         """The current pod of the replica that evaluates checkpoints."""
         return next((pod for pod in self.current if pod.replica and pod.replica.role == Role.EVALUATOR), None)
+
+    @cached_property
+    def asked(self) -> Mapping[ReplicaId, str]:
+        """Replicas that can be asked for their progress, with their addresses: the leader and the evaluator."""
+        pods = (pod for pod in (self.leader, self.evaluator) if pod and pod.ready and not pod.deleting)
+        return {pod.replica: pod.address for pod in pods if pod.replica and pod.address}
 
     @cached_property
     def gang(self) -> tuple[Pod, ...]:

@@ -13,17 +13,20 @@ happens while the operator is down, `status.tensorboard` shows that there is mor
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
+from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import tensorboard_name, tensorboard_url
 from qtj_operator.api.status import TensorBoardStatus
 from qtj_operator.api.tensorboard import TensorBoard
 from qtj_operator.core.board import Board, Deployment
-from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
+from qtj_operator.core.decision import Action, Create, Delete, Event, Kind, Restore, earliest
 from qtj_operator.core.editable import has_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.ports import are_present, merged
+from qtj_operator.core.repaired import without_early_repairs
 from qtj_operator.core.service import Service
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.tensorboard import (
@@ -50,14 +53,23 @@ class Companion:
     Attributes:
         actions: Changes to its Deployment and its Service.
         status: What the status reports about it.
+        events: Events besides those that follow from the status.
+        wake_at: When the next pass is due even if nothing happens.
     """
 
     actions: tuple[Action, ...] = ()
     status: TensorBoardStatus | None = None
+    events: tuple[Event, ...] = ()
+    wake_at: datetime | None = None
 
 
 def tensorboard(seen: Observed) -> Companion:
     """Decides about TensorBoard, whatever is decided about the job."""
+    wanted = _wanted(seen)
+    return wanted if seen.board is None else _allowed(wanted, seen.board)
+
+
+def _wanted(seen: Observed) -> Companion:
     image, board = seen.platform.tensorboard_image, seen.job.spec.tensorboard
     if image is None or not seen.attempt:
         return Companion()
@@ -66,6 +78,19 @@ def tensorboard(seen: Observed) -> Companion:
     found = seen.board or Board()
     actions = () if seen.job.edited or not found.readable else tuple(_changes(seen, board, found, image))
     return Companion(actions=actions, status=_status(seen, board, found))
+
+
+def _allowed(wanted: Companion, found: Board) -> Companion:
+    """Returns what is left without early repairs, and without everything that a refusal stands in the way of."""
+    actions, due = without_early_repairs(wanted.actions, found.repairs_due)
+    obstacle = found.obstacle
+    if obstacle is None or not obstacle.stops_any(actions):
+        return replace(wanted, actions=actions, wake_at=due)
+    due = earliest(due, obstacle.due)
+    if wanted.status is not None:
+        return Companion(status=wanted.status.changed(message=obstacle.message), wake_at=due)
+    # It cannot be removed; the API server keeps one event of each message.
+    return Companion(events=(Event("Warning", Reason.TENSORBOARD_NOT_READY, obstacle.message),), wake_at=due)
 
 
 def _removed(seen: Observed) -> tuple[Action, ...]:

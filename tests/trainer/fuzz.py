@@ -2,13 +2,14 @@
 
     python -m tests.trainer.fuzz --circuits 20000 --seed 7
 
-prints counts and the worst differences, and each circuit that differs, made small, as code to paste.
+prints counts and the worst differences, and each circuit that differs, made small, as code to paste. `fuzz_layers.py`
+has other comparisons: second derivatives, noise, and the drop-in module.
 """
 
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, NamedTuple
@@ -26,13 +27,25 @@ from qtj_trainer.simulate.specification import specified
 from tests.trainer.circuits import Case
 from tests.trainer.gate_menu import Random, qubit_gates
 
-__all__ = ["Counts", "failing", "fuzz", "smallest"]
+__all__ = [
+    "ENGINE",
+    "SYMBOLS",
+    "Comparison",
+    "Counts",
+    "fuzz",
+    "gates_with_symbols",
+    "matrix_of",
+    "names_of",
+    "numbers_for",
+    "random_case",
+    "run",
+    "smallest",
+    "times",
+]
 
 Array = NDArray[Any]
 
 SYMBOLS = list(sympy.symbols("x0 x1 w0 w1 w2"))
-MOST = {"": 1e-5, "double": 1e-10}
-"""The largest difference of a value, and of a slope relative to the largest one or to 1."""
 _STEP = 0.01
 _DIFFERENCES = np.array([5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260])
 """Of ten points around one: of a gate's matrix, which is a sum of a few waves, they leave an error of 1e-12."""
@@ -40,51 +53,62 @@ _MENU_LASTS = 500
 """Circuits that share the numbers of their gates; to make all gates anew takes as long as twenty circuits."""
 
 
-class Difference(NamedTuple):
-    """How far the engine is from Cirq: the largest difference of a value and of a slope."""
+class Comparison(NamedTuple):
+    """What is compared with what.
 
-    values: float
-    slopes: float
+    Attributes:
+        most: The largest difference that may be, by what is compared.
+        differences: How far a circuit on the product is from the reference. An UnsupportedError or a ValueError says
+            that one of them refuses it.
+        menu: Makes gates.
+        draw: Makes a circuit of them.
+    """
+
+    most: Mapping[str, float]
+    differences: Callable[[Case], Mapping[str, float]]
+    menu: Callable[[Random], list[cirq.Gate]]
+    draw: Callable[[Random, Sequence[cirq.Gate]], Case]
+
+    def exceeded(self, found: Mapping[str, float]) -> bool:
+        """Whether a difference is too large, or no number."""
+        return not all(found[name] <= most for name, most in self.most.items())
+
+    def fails(self, case: Case) -> bool:
+        """Whether a circuit is not refused, and differs."""
+        try:
+            return self.exceeded(self.differences(case))
+        except (UnsupportedError, ValueError):
+            return False
 
 
 @dataclass
 class Counts:
-    """What happened so far; differences are by precision."""
+    """What happened so far."""
 
     circuits: int = 0
     refused: int = 0
     gates: set[str] = field(default_factory=set)
-    worst: dict[str, Difference] = field(default_factory=lambda: dict.fromkeys(MOST, Difference(0, 0)))
+    worst: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        worst = "; ".join(f"{name or 'single'}: values {each.values:.1e}, slopes {each.slopes:.1e}"
-                          for name, each in self.worst.items())  # fmt: skip
+        worst = ", ".join(f"{name} {difference:.1e}" for name, difference in self.worst.items())
         return (f"{self.circuits} circuits, {self.refused} refused, {len(self.gates)} kinds of gates,"
                 f" {len(self.failures)} failures; worst differences: {worst}")  # fmt: skip
 
 
-def fuzz(circuits: int, seed: int, *, shrink: bool = True, report: Callable[[Counts], Any] = str) -> Counts:
+def fuzz(comparison: Comparison, circuits: int, seed: int, *, report: Callable[[Counts], Any] = str) -> Counts:
     """Compares random circuits; `report` gets the counts now and then."""
     random, counts, menu = np.random.default_rng(seed), Counts(), list[cirq.Gate]()
     for number in range(circuits):
         if number % _MENU_LASTS == 0:
             report(counts)
-            menu = list(qubit_gates(random, SYMBOLS))
-        case = _random_case(random, menu)
-        _compare(case, counts, shrink=shrink)
+            menu = comparison.menu(random)
+        _compare(comparison, comparison.draw(random, menu), counts)
     return counts
 
 
-def failing(case: Case) -> bool:
-    """Whether the engine differs from Cirq in either precision."""
-    try:
-        return any(_differs(_difference(case, precision), precision) for precision in MOST)
-    except (UnsupportedError, ValueError):
-        return False
-
-
-def smallest(case: Case, fails: Callable[[Case], bool] = failing) -> Case:
+def smallest(case: Case, fails: Callable[[Case], bool]) -> Case:
     """Takes operations and readouts away as long as the case still fails."""
     operations, readouts = list(case.circuit.all_operations()), list(case.readouts)
     operations = _fewest(operations, lambda kept: fails(replace(case, circuit=cirq.Circuit(kept))))
@@ -104,26 +128,28 @@ def _fewest(items: Sequence[Any], fails: Callable[[list[Any]], bool]) -> list[An
         size //= 2
 
 
-def _compare(case: Case, counts: Counts, *, shrink: bool) -> None:
+def _compare(comparison: Comparison, case: Case, counts: Counts) -> None:
     counts.circuits += 1
     try:
-        found = {precision: _difference(case, precision) for precision in MOST}
+        found = comparison.differences(case)
     except (UnsupportedError, ValueError):
         counts.refused += 1
         return
     counts.gates |= {type(each.gate).__name__ for each in case.circuit.all_operations()}
-    for precision, each in found.items():
-        counts.worst[precision] = Difference(*np.maximum(counts.worst[precision], each).tolist())
-    if any(_differs(each, precision) for precision, each in found.items()):
-        small = smallest(case) if shrink else case
+    for name, difference in found.items():
+        counts.worst[name] = max(counts.worst.get(name, 0.0), difference)
+    if comparison.exceeded(found):
+        small = smallest(case, comparison.fails)
         counts.failures.append(f"# differences {found}\ncircuit = {small.circuit!r}\nreadouts = {small.readouts!r}")
 
 
-def _differs(found: Difference, precision: str) -> bool:
-    return not max(found) <= MOST[precision]
+def gates_with_symbols(random: Random) -> list[cirq.Gate]:
+    """Every unitary gate of Cirq with numbers, and with symbols."""
+    return list(qubit_gates(random, SYMBOLS))
 
 
-def _random_case(random: Random, menu: Sequence[cirq.Gate]) -> Case:
+def random_case(random: Random, menu: Sequence[cirq.Gate]) -> Case:
+    """A circuit on up to five qubits, with readouts."""
     qubits = _random_qubits(random, int(random.integers(1, 6)))
     operations: list[cirq.Operation] = [(cirq.Y ** random.uniform(-1, 1))(qubit) for qubit in qubits]
     while len(operations) < len(qubits) + random.integers(1, 12):
@@ -147,7 +173,8 @@ def _maybe_controlled(random: Random, gate: cirq.Gate, order: Sequence[cirq.Qid]
     if not others or random.random() > 1 / 4:
         return operation
     controls = others[: random.integers(1, len(others) + 1)]
-    kind = [int, bool][random.integers(2)]
+    is_channel = not cirq.is_parameterized(gate) and not cirq.has_unitary(gate)
+    kind = int if is_channel else [int, bool][random.integers(2)]  # Cirq's channels take bools for a mask
     try:
         return operation.controlled_by(*controls, control_values=[kind(random.integers(2)) for _ in controls])
     except (TypeError, ValueError):  # Cirq does not control it
@@ -165,20 +192,28 @@ def _random_readouts(random: Random, qubits: Sequence[cirq.Qid]) -> Iterator[cir
         yield total
 
 
-def _difference(case: Case, precision: str) -> Difference:
-    """Compares one example, at values of the symbols that the circuit's size gives."""
+def numbers_for(case: Case) -> Array:
+    """Numbers for the symbols; those of one circuit are always the same."""
+    return np.random.default_rng(len(case.circuit)).uniform(-2, 2, len(SYMBOLS))
+
+
+def _differences(case: Case) -> dict[str, float]:
+    at, found = numbers_for(case), dict[str, float]()
+    values, slopes = _exact(case, at)
+    for precision in ("single", "double"):
+        own, its_slopes = _by_the_engine(case, at, "" if precision == "single" else precision)
+        found[f"{precision} values"] = float(np.abs(own - values).max())
+        size = max(1.0, np.abs(slopes).max(initial=0))
+        found[f"{precision} slopes"] = float(np.abs(its_slopes - slopes).max() / size)
+    return found
+
+
+def _by_the_engine(case: Case, at: Array, variant: str) -> tuple[Array, Array]:
     asked = specified(case.circuit, case.readouts, case.inputs, case.weights)
-    engine = Engine(make_plan(asked, Tuning(lanes(precision))), variant=precision)
-    at = np.random.default_rng(len(case.circuit)).uniform(-2, 2, len(SYMBOLS))
+    engine = Engine(make_plan(asked, Tuning(lanes(variant))), variant=variant)
     inputs, weights = at[np.newaxis, : len(case.inputs)], at[len(case.inputs) :]
-    expected, slopes = _exact(case, at)
-    values = engine.values(inputs, weights)[0]
-    upstream = np.ones((1, len(expected)))
-    found = np.concatenate([each.ravel() for each in engine.gradients(inputs, weights, upstream)])
-    return Difference(
-        float(np.abs(values - expected).max()),
-        float(np.abs(found - slopes).max() / max(1.0, np.abs(slopes).max(initial=0))),
-    )
+    slopes = engine.gradients(inputs, weights, np.ones((1, len(case.readouts))))
+    return engine.values(inputs, weights)[0], np.concatenate([each.ravel() for each in slopes])
 
 
 def _exact(case: Case, at: Array) -> tuple[Array, Array]:
@@ -198,22 +233,23 @@ def _exact(case: Case, at: Array) -> tuple[Array, Array]:
 
 
 def _differentiated(operation: cirq.Operation, at: dict[str, float], states: Array, axes: list[int]) -> Array:
-    after = _times(_matrix(operation, at), states, axes)
+    after = times(matrix_of(operation, at), states, axes)
     for index, symbol in enumerate(map(str, SYMBOLS)):
-        if symbol in _names(operation):
-            terms = (factor * (_matrix(operation, {**at, symbol: at[symbol] + many * _STEP})
-                               - _matrix(operation, {**at, symbol: at[symbol] - many * _STEP}))
+        if symbol in names_of(operation):
+            terms = (factor * (matrix_of(operation, {**at, symbol: at[symbol] + many * _STEP})
+                               - matrix_of(operation, {**at, symbol: at[symbol] - many * _STEP}))
                      for many, factor in enumerate(_DIFFERENCES, start=1))  # fmt: skip
-            after[1 + index] += _times(sum(terms) / _STEP, states[:1], axes)[0]
+            after[1 + index] += times(sum(terms) / _STEP, states[:1], axes)[0]
     return after
 
 
-def _names(operation: cirq.Operation) -> set[str]:
+def names_of(operation: cirq.Operation) -> set[str]:
+    """The names of its symbols; all names where Cirq forgets them."""
     named = set(cirq.parameter_names(operation))
     return named or (set(map(str, SYMBOLS)) if cirq.is_parameterized(operation) else named)
 
 
-def _matrix(operation: cirq.Operation, at: dict[str, float]) -> Array:
+def matrix_of(operation: cirq.Operation, at: dict[str, float]) -> Array:
     """What Cirq's simulator does to the identity."""
     many = len(operation.qubits)
     columns = np.eye(2**many, dtype=complex).reshape([2] * many + [-1])
@@ -221,25 +257,34 @@ def _matrix(operation: cirq.Operation, at: dict[str, float]) -> Array:
     return np.array(cirq.apply_unitary(cirq.resolve_parameters(operation, at), given)).reshape(2**many, -1)
 
 
-def _times(matrix: Array, states: Array, axes: list[int]) -> Array:
+def times(matrix: Array, states: Array, axes: list[int]) -> Array:
+    """Applies a matrix to states, complex128 (states, 2, ..., 2), on these of its axes."""
     many = len(axes)
     product = np.tensordot(matrix.reshape([2] * 2 * many), states, (range(many, 2 * many), axes))
     return np.moveaxis(product, range(many), axes)
 
 
-def main() -> int:
-    """Runs from a command line; 1 if a circuit differs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+ENGINE = Comparison(
+    {"single values": 1e-5, "single slopes": 1e-5, "double values": 1e-10, "double slopes": 1e-10},
+    _differences, gates_with_symbols, random_case,
+)  # fmt: skip
+"""Slopes relative to the largest one, or to 1."""
+
+
+def run(comparisons: Mapping[str, Comparison], about: str | None) -> int:
+    """Runs one of these comparisons from a command line; 1 if a circuit differs."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--what", choices=list(comparisons), default=next(iter(comparisons)))
     parser.add_argument("--circuits", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=int(np.random.default_rng().integers(1 << 30)))
     asked = parser.parse_args()
-    print(f"seed {asked.seed}, Cirq {cirq.__version__}", flush=True)
+    print(f"{asked.what}, seed {asked.seed}, Cirq {cirq.__version__}", flush=True)
     warnings.simplefilter("ignore")
     began = monotonic()
-    counts = fuzz(asked.circuits, asked.seed, report=lambda so_far: print(so_far, flush=True))
+    counts = fuzz(comparisons[asked.what], asked.circuits, asked.seed, report=lambda so_far: print(so_far, flush=True))
     print(*counts.failures, f"{counts}; {monotonic() - began:.0f} s", sep="\n")
     return bool(counts.failures)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run({"engine": ENGINE}, __doc__))

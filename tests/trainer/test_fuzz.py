@@ -1,4 +1,4 @@
-"""Random circuits of all of Cirq's gates have the values and slopes of Cirq's simulator."""
+"""Random circuits of all of Cirq's gates have the values, slopes and second derivatives of Cirq's simulators."""
 
 import cirq
 import numpy as np
@@ -6,7 +6,8 @@ import pytest
 import sympy
 
 from tests.trainer.circuits import Case
-from tests.trainer.fuzz import fuzz, smallest
+from tests.trainer.fuzz import ENGINE, Comparison, fuzz, smallest
+from tests.trainer.fuzz_layers import LAYERS
 from tests.trainer.gate_menu import gate_classes, qubit_gates
 
 NOT_MADE = {
@@ -15,22 +16,32 @@ NOT_MADE = {
 """Classes without a gate of their own on qubits: bases, phases, names for gates of other classes."""
 
 
+def check(comparison: Comparison, circuits: int, seed: int) -> None:
+    counts = fuzz(comparison, circuits, seed)
+    print(f"seed {seed}: {counts}")
+
+    assert not counts.failures, "\n".join([f"seed {seed}: {counts}", *counts.failures])
+    assert counts.refused < 0.4 * counts.circuits
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_random_circuits_are_those_of_cirq() -> None:
-    counts = fuzz(400, seed=45)
+    check(ENGINE, 300, seed=45)
 
-    assert not counts.failures, "\n".join([str(counts), *counts.failures])
-    assert counts.refused < counts.circuits / 4
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize(("what", "circuits"), [("second derivatives", 40), ("noise", 60), ("drop-in", 40)])
+def test_random_circuits_in_layers_are_those_of_the_reference(what: str, circuits: int) -> None:
+    check(LAYERS[what], circuits, seed=45)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_many_random_circuits_are_those_of_cirq() -> None:
+@pytest.mark.parametrize("what", ["engine", *LAYERS])
+def test_many_random_circuits_are_those_of_the_reference(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     seed = int(np.random.default_rng().integers(1 << 30))
-
-    counts = fuzz(5000, seed)
-
-    assert not counts.failures, "\n".join([f"seed {seed}: {counts}", *counts.failures])
+    with capsys.disabled():  # the seed is in the log of a test that passes too
+        check(ENGINE if what == "engine" else LAYERS[what], 5000 if what == "engine" else 500, seed)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

@@ -11,7 +11,7 @@ from qtj_trainer.cpu import default_threads
 from qtj_trainer.simulate.fused.engine import Engine, lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.plan import Plan, fused_circuit
 from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.simulate.specification import Readout, Specification, specified
 from qtj_trainer.tfq.circuits import Structure, parsed
@@ -93,5 +93,6 @@ def _absent(readouts: Iterable[Readout], circuit: cirq.Circuit) -> str:
 
 def _plans(specification: Specification) -> list[Plan]:
     """Plans the circuit for many and for few examples."""
-    plans = [make_plan(specification, Tuning(lanes(), batch=batch)) for batch in (None, 1)]
+    circuit = fused_circuit(specification)
+    plans = [circuit.plan(Tuning(lanes(), batch=batch)) for batch in (None, 1)]
     return list({plan.shape: plan for plan in plans}.values())

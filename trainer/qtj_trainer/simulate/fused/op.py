@@ -14,7 +14,7 @@ from qtj_trainer.simulate.fused.engine import lanes
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.library import OPERATIONS, library
 from qtj_trainer.simulate.fused.packed import packed
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
+from qtj_trainer.simulate.fused.plan import FusedCircuit, Plan, fused_circuit
 from qtj_trainer.simulate.fused.program import compile_plans
 from qtj_trainer.simulate.fused.shape import Shape, Tuning, tunings_for
 from qtj_trainer.simulate.specification import Specification
@@ -44,10 +44,11 @@ class FusedOp:
         """
         self._operations = operations()
         library().qtj_use_threads(default_threads())
-        self.plan = make_plan(asked, Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
+        circuit = fused_circuit(asked)
+        self.plan = circuit.plan(Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
         self._readouts = len(asked.readouts)
         self._attributes: dict[str, Any] = {
-            "plan": packed(compile_plans(_plans(asked, self.plan, precision))),
+            "plan": packed(compile_plans(_plans(circuit, self.plan, precision))),
             "layer": next(_numbers),
         }
         finalize(self, library().qtj_rest, self._attributes["layer"])
@@ -59,12 +60,12 @@ class FusedOp:
         return values
 
 
-def _plans(asked: Specification, own: Plan, precision: Precision) -> list[Plan]:
+def _plans(circuit: FusedCircuit, own: Plan, precision: Precision) -> list[Plan]:
     """Plans the circuit for each kind of processor that may run it, and for many and few examples."""
     plans: dict[Shape, Plan] = {own.shape: own}
     for shape, tuning in tunings_for(own.shape.qubits, precision.bits).items():
         if shape not in plans:
-            plans[shape] = make_plan(asked, tuning)
+            plans[shape] = circuit.plan(tuning)
     return list(plans.values())
 
 

@@ -1,12 +1,15 @@
 """The plan of a circuit: what is fused, measured and tiled, and in which order.
 
-Each stage takes the results of earlier stages, and does not change them:
+Each stage takes the results of earlier stages, and does not change them. For all processors and batches together:
 
     read, constant_beginning   the readouts as terms; the circuit as gates, those before any symbol apart
     fuse                       the gates as blocks on two qubits each
     causal_cone                without the blocks that affect no readout
     move_gates                 with gates on one qubit moved, so that more blocks cost half
     observe                    the terms as pairs of qubits that are measured, and as strings
+
+For each shape of the state in memory:
+
     block_nodes, by_layers     what the sweep back must know about each block; an order by layers
     schedule                   the passes over the state
 """
@@ -17,7 +20,7 @@ from dataclasses import dataclass
 
 import cirq
 
-from qtj_trainer.simulate.fused.blocks import causal_cone, constant_beginning, fuse
+from qtj_trainer.simulate.fused.blocks import Block, causal_cone, constant_beginning, fuse
 from qtj_trainer.simulate.fused.nodes import BlockNode, Node, block_nodes, by_layers
 from qtj_trainer.simulate.fused.observables import Observables, Pair, observe, read
 from qtj_trainer.simulate.fused.parity import move_gates
@@ -25,7 +28,7 @@ from qtj_trainer.simulate.fused.schedule import Pass, schedule
 from qtj_trainer.simulate.fused.shape import FEWEST_QUBITS, Shape, Tuning, shape_for
 from qtj_trainer.simulate.specification import Specification
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["FusedCircuit", "Plan", "fused_circuit", "make_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,76 @@ class Plan:
         return "\n".join(_explained(self))
 
 
+@dataclass(frozen=True, slots=True)
+class FusedCircuit:
+    """A circuit as blocks, from which the plans for all processors and batches are made.
+
+    Attributes:
+        qubits: Qubits of the state.
+        beginning: Blocks before any symbol.
+        blocks: The other blocks that affect a readout.
+        observables: How the readouts are taken from the state after them.
+        inputs: Names of the symbols that differ between examples.
+        weights: Names of the symbols that all examples share.
+        dropped: The number of blocks that affect no readout.
+    """
+
+    qubits: int
+    beginning: tuple[Block, ...]
+    blocks: tuple[Block, ...]
+    observables: Observables
+    inputs: tuple[str, ...]
+    weights: tuple[str, ...]
+    dropped: int
+
+    def plan(self, tuning: Tuning) -> Plan:
+        """Plans the circuit for a processor and a batch.
+
+        Raises:
+            ValueError: If it has too many qubits.
+        """
+        shape = shape_for(self.qubits, tuning)
+        beginning = [BlockNode(block) for block in self.beginning]
+        applied = self.observables.applied(self.blocks)
+        nodes = block_nodes(applied, frozenset(self.inputs), keep_layers=shape.is_whole)
+        work: list[Node] = [*nodes, *self.observables.pairs]
+        once, passes = schedule(beginning, by_layers(work) if shape.is_whole else work, shape)
+        return Plan(
+            shape, tuple(beginning), tuple(nodes), self.observables, tuple(once), tuple(passes), self.inputs,
+            self.weights, self.dropped,
+        )  # fmt: skip
+
+
+def fused_circuit(asked: Specification) -> FusedCircuit:
+    """Reads a circuit and its readouts, which takes most of the time of planning, and fuses its gates.
+
+    Args:
+        asked: The circuit, its readouts and symbols.
+
+    Returns:
+        Its blocks and observables.
+
+    Raises:
+        UnsupportedError: If the engine does not support the circuit.
+        ValueError: If a readout is not Hermitian.
+    """
+    number = _numbers(asked)
+    qubits = max(len(number), FEWEST_QUBITS)
+    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
+
+    readouts = read(asked.readouts, number)
+    first_gates, gates = constant_beginning(asked.circuit, number)
+    fused = fuse(gates, qubits)
+    relevant = causal_cone(readouts.qubits, fused)
+    blocks = move_gates(relevant, frozenset(inputs))
+    return FusedCircuit(
+        qubits, tuple(fuse(first_gates, qubits)), tuple(blocks),
+        observe(blocks, readouts, qubits, frozenset(inputs)), inputs, weights, dropped=len(fused) - len(relevant),
+    )  # fmt: skip
+
+
 def make_plan(asked: Specification, tuning: Tuning) -> Plan:
-    """Plans a circuit.
+    """Plans a circuit for one processor and batch.
 
     Args:
         asked: The circuit, its readouts and symbols.
@@ -73,26 +144,7 @@ def make_plan(asked: Specification, tuning: Tuning) -> Plan:
         UnsupportedError: If the engine does not support the circuit.
         ValueError: If it has too many qubits, or a readout is not Hermitian.
     """
-    number = _numbers(asked)
-    shape = shape_for(max(len(number), FEWEST_QUBITS), tuning)
-    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
-    of_examples = frozenset(inputs)
-
-    readouts = read(asked.readouts, number)
-    first_gates, gates = constant_beginning(asked.circuit, number)
-    fused = fuse(gates, shape.qubits)
-    relevant = causal_cone(readouts.qubits, fused)
-    blocks = move_gates(relevant, of_examples)
-    observables = observe(blocks, readouts, shape.qubits, of_examples)
-
-    beginning = [BlockNode(block) for block in fuse(first_gates, shape.qubits)]
-    nodes = block_nodes(observables.applied(blocks), of_examples, keep_layers=shape.is_whole)
-    work: list[Node] = [*nodes, *observables.pairs]
-    once, passes = schedule(beginning, by_layers(work) if shape.is_whole else work, shape)
-    return Plan(
-        shape, tuple(beginning), tuple(nodes), observables, tuple(once), tuple(passes), inputs, weights,
-        dropped=len(fused) - len(relevant),
-    )  # fmt: skip
+    return fused_circuit(asked).plan(tuning)
 
 
 def _numbers(asked: Specification) -> dict[cirq.Qid, int]:

@@ -22,6 +22,7 @@ first, then those of each example. Programs for different vectors share their co
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple, Self
 
 import cirq
 import numpy as np
@@ -170,27 +171,48 @@ def _fixed(matrix: NDArray[np.complex128]) -> Gate:
 
 def compile_plans(plans: Iterable[Plan]) -> CompiledPlan:
     """Writes the programs of plans of one circuit."""
-    constants = _Constants()
-    integers = tuple(_integers(plan, constants) for plan in plans)
-    return CompiledPlan(np.array(constants.numbers, np.float64), integers)
+    constants, integers = _Constants(), list[NDArray[np.int32]]()
+    known: dict[object, _Tables] = {}
+    for plan in plans:
+        blocks = tuple(node.block for node in (*plan.beginning, *plan.blocks))
+        what = blocks, plan.observables.pairs
+        if what not in known:
+            known[what] = _Tables.of(blocks, plan, constants)
+        integers.append(_integers(plan, constants, known[what]))
+    return CompiledPlan(np.array(constants.numbers, np.float64), tuple(integers))
 
 
-def _integers(plan: Plan, constants: _Constants) -> NDArray[np.int32]:
-    writer = _Writer(constants)
-    inputs, observables = frozenset(plan.inputs), plan.observables
-    blocks = [writer.block(node.block, inputs) for node in (*plan.beginning, *plan.blocks)]
-    pairs = [[writer.kind(pair.block) if pair.block else -1] for pair in observables.pairs]
-    terms = [
-        [index, readout, writer.matrix(matrix)]
-        for index, pair in enumerate(observables.pairs)
-        for readout, matrix in pair.matrices()
-    ]
+class _Tables(NamedTuple):
+    """What plans of the same blocks have in common, whatever the shape of the state."""
+
+    writer: _Writer
+    blocks: list[list[int]]
+    pairs: list[list[int]]
+    terms: list[list[int]]
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], plan: Plan, constants: _Constants) -> Self:
+        writer, inputs, pairs = _Writer(constants), frozenset(plan.inputs), plan.observables.pairs
+        return cls(
+            writer,
+            [writer.block(block, inputs) for block in blocks],
+            [[writer.kind(pair.block) if pair.block else -1] for pair in pairs],
+            [
+                [index, readout, writer.matrix(matrix)]
+                for index, pair in enumerate(pairs)
+                for readout, matrix in pair.matrices()
+            ],
+        )
+
+
+def _integers(plan: Plan, constants: _Constants, of_blocks: _Tables) -> NDArray[np.int32]:
+    writer, observables = of_blocks.writer, plan.observables
     strings = [_string(term, plan.passes[-1].layout, constants) for term in observables.strings]
     symbols = {name: number for number, name in enumerate((*plan.weights, *plan.inputs))}
     angles = [*writer.shared.table(symbols, constants), *writer.example.table(symbols, constants)]
     offsets = constants.place(observables.offsets)
     passes = _passes(plan)
-    tables = [writer.gates, writer.kinds, writer.heads, blocks, pairs, terms, strings]
+    tables = [writer.gates, writer.kinds, writer.heads, *of_blocks[1:], strings]
     shape = plan.shape
     header = [
         int(shape.lane_bits > 0), shape.lane_bits, shape.vector_bits, shape.tile_bits,

@@ -170,7 +170,7 @@ def _latest(records: Iterable[EpochRecord]) -> Sequence[EpochRecord]:
 def _restored(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:
     """Returns the first epoch of an attempt. What a checkpoint has restored belongs to the attempt before.
 
-    Progress has five digits of a loss, and none of an epoch that this process has not trained, or those of the checkpoint.
+    Progress has five digits of a loss. Of an epoch that its process has not trained, it may have none.
     """
     if before is None or before.loss is None:
         return _merged(before, after)

@@ -244,3 +244,44 @@ def test_a_factor_of_a_readout_may_have_the_rounding_of_a_conversion() -> None:
     assert PQC(cirq.Circuit(cirq.X(FIRST)), readout)(np.zeros((1, 0))).numpy() == pytest.approx(-1)
     with pytest.raises(ValueError, match="which is not a real number"):
         PQC(cirq.Circuit(cirq.X(FIRST)), (1 + 1e-3j) * cirq.Z(FIRST))
+
+
+class Placed(cirq.Gate):  # type: ignore[misc]
+    """A gate that decomposes into gates on qubits that it was created with."""
+
+    def __init__(self, *qubits: cirq.Qid) -> None:
+        self.qubits = qubits
+
+    def _num_qubits_(self) -> int:
+        return 2
+
+    def _decompose_(self, _: Sequence[cirq.Qid]) -> Iterator[cirq.Operation]:
+        yield cirq.rx(0.3)(self.qubits[0])
+        yield cirq.rx(0.6)(self.qubits[1])
+        yield cirq.CNOT(*self.qubits)
+
+
+def test_a_gate_of_a_user_may_know_its_qubits() -> None:
+    check(Placed(SECOND, FIRST)(SECOND, FIRST))
+
+
+def test_a_gate_that_decomposes_into_gates_on_other_qubits_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"into gates on qubits that are not its own: q\(2\)"):
+        list(elementary(Placed(SECOND, THIRD)(SECOND, FIRST)))
+
+
+def test_gates_that_are_equal_up_to_a_phase_differ_under_control() -> None:
+    one = cirq.PhasedXZGate(x_exponent=0.5, z_exponent=0.5, axis_phase_exponent=0.75).controlled()
+    other = cirq.PhasedXZGate(x_exponent=-0.5, z_exponent=0.5, axis_phase_exponent=-0.25).controlled()
+    assert one == other
+
+    check(one(FIRST, SECOND), other(THIRD, SECOND))
+
+
+def test_symbols_of_one_name_are_one_symbol() -> None:
+    check((cirq.X ** (A + sympy.Symbol("a", real=True)))(FIRST), weights=[A])
+
+
+def test_an_exponent_that_is_not_real_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="the exponent I is not real"):
+        list(elementary(cirq.X(FIRST) ** sympy.I))

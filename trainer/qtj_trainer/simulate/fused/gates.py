@@ -110,17 +110,21 @@ def angle_of(exponent: sympy.Expr) -> Angle:
         UnsupportedError: If it is another function of its symbols, or not real.
     """
     if not exponent.free_symbols:  # they have cancelled
-        return Angle(float(exponent), ())
+        if (number := complex(exponent)).imag:
+            raise UnsupportedError(f"the exponent {exponent} is not real")
+        return Angle(number.real, ())
     symbols = sorted(exponent.free_symbols, key=str)
     terms = _multiple(exponent, symbols[0]) or _linear(exponent, symbols)
     if terms is None:
         raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
     if not all(isfinite(value) and value.imag == 0 for value in terms.values()):
         raise UnsupportedError(f"the exponent {exponent} is not real")
-    names = [str(symbol) for symbol in symbols]
-    units = [tuple(int(other == name) for other in names) for name in names]
-    slopes = tuple((name, terms[unit].real) for name, unit in zip(names, units, strict=True) if unit in terms)
-    return Angle(terms.get((0,) * len(names), 0j).real, slopes)
+    slopes = dict[str, float]()  # SymPy has several symbols of one name, if it is to assume something else of them
+    for index, symbol in enumerate(symbols):
+        unit = tuple(int(other == index) for other in range(len(symbols)))
+        if unit in terms:
+            slopes[str(symbol)] = slopes.get(str(symbol), 0.0) + terms[unit].real
+    return Angle(terms.get((0,) * len(symbols), 0j).real, tuple(slopes.items()))
 
 
 _Terms: TypeAlias = dict[tuple[int, ...], complex]

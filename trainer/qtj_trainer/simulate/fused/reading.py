@@ -62,7 +62,7 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
     operation = plain(operation)
     if not operation.qubits:  # a global phase, which changes no expectation value
         return
-    if operation.gate is None:
+    if operation.gate is None or not _is_known(operation.gate):  # it may decompose by its qubits
         yield from _read(operation)
         return
     for part in _gates_of(operation.gate):
@@ -71,9 +71,7 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
 
 
 def _gates_of(gate: cirq.Gate) -> Gates:
-    """Returns the parts of a gate on line qubits, as Cirq's simulator takes it apart: by its gate, not its qubits."""
-    if not _is_known(gate):
-        return _read_gate(gate)
+    """Returns the parts of a known gate on line qubits: what it does depends on its qubits in Cirq's mistakes alone."""
     power = _power(gate)
     spaces = _known_spaces(power[0]) if power else None
     if power is None or spaces is None:
@@ -87,6 +85,8 @@ def _is_known(gate: cirq.Gate) -> bool:
         return False
     if isinstance(gate, cirq.EigenGate):  # numbers and symbols are all that it has
         return True
+    if isinstance(gate, cirq.ControlledGate):  # others may be equal up to a phase, which counts under control
+        return isinstance(gate.sub_gate, cirq.EigenGate)
     try:
         hash(gate)
     except TypeError:
@@ -241,7 +241,12 @@ def _by_components(operation: cirq.Operation) -> Gates | None:
 
 def _by_parts(operation: cirq.Operation) -> Gates | None:
     parts = parts_of(operation)
-    return None if parts is None else _all(parts)
+    if parts is None:
+        return None
+    if others := sorted({qubit for part in parts for qubit in part.qubits} - {*operation.qubits}):
+        named = ", ".join(map(str, others))
+        raise UnsupportedError(f"{in_a_line(operation)} decomposes into gates on qubits that are not its own: {named}")
+    return _all(parts)
 
 
 def _by_the_simulator(operation: cirq.Operation) -> Gates | None:

@@ -149,13 +149,16 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
 
 
 def test_attach_tells_the_same_stages_as_the_run(laptop: Laptop) -> None:
-    laptop.write(toy_job(epochs=30, workers=1))
+    laptop.write(toy_job(3, "--hold", workers=1))
     running = laptop.start("run", "job.yaml")
     eventually(laptop.trains)
+    attached = laptop.start("attach", "toy")
+    assert attached.process.stdout
+    assert any("  toy  training" in line for line in iter(attached.process.stdout.readline, ""))
 
-    attached = laptop.qtj("attach", "toy").output
+    (laptop.folder / "released").touch()
+
     own = running.end().output
-
-    for output in (attached, own):
-        assert "  toy  training" in output
+    assert "  toy  training" in own
+    for output in (attached.end().output, own):
         assert "training " in output.partition("  took: ")[2]

@@ -1,10 +1,11 @@
 """A training program that keeps the contract and needs nothing but Python: an epoch is a tenth of a second.
 
-python toy.py train EPOCHS|--epochs=EPOCHS [--deaf] [--exit CODE] [--grandchild] [--break-after EPOCH]
+python toy.py train EPOCHS|--epochs=EPOCHS [--deaf] [--exit CODE] [--grandchild] [--break-after EPOCH] [--hold]
 python toy.py infer [--break-after 0]
 
 Worker 0 leads: it waits for its peers at the address that TF_CONFIG gives it, stores a checkpoint after each epoch, and
-tells its progress. A follower ends with its leader: with 0 after its word, else with 75, as TensorFlow's workers do.
+tells its progress; with --hold it ends once the file `released` is there. A follower ends with its leader: with 0 after
+its word, else with 75, as TensorFlow's workers do.
 """
 
 import hashlib
@@ -70,6 +71,8 @@ def lead(epochs: int, port: int, followers: int) -> None:
         progress.update(epoch=epoch, epochs=epochs, step=7 * epoch, loss=1 / epoch)
         print(f"epoch {epoch}/{epochs}  loss {1 / epoch:.4f}  signAccuracy 0.9")
         break_after(epoch)
+    while "--hold" in sys.argv and not Path("released").exists():
+        time.sleep(EPOCH_SECONDS)
     weights = artifacts() / "weights.h5"
     weights.write_text("weights")
     digest = hashlib.sha256(b"weights").hexdigest()

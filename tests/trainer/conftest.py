@@ -16,7 +16,7 @@ from tests.missing import skip_or_fail
 from tests.trainer.forked import Server
 from tests.trainer.in_process import Desk
 from tests.trainer.loops import Folder
-from tests.trainer.processes import REPOSITORY, Trainer, eventually, free_ports
+from tests.trainer.processes import REPOSITORY, Trainer, base_environment, eventually, free_ports
 
 EMULATOR = "fake-gcs-server"
 
@@ -65,30 +65,23 @@ def bucket(emulator: str) -> Iterator[storage.Bucket]:
 
 @pytest.fixture(scope="session")
 def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
-    """Starts trainer processes."""
+    """Starts trainer processes, forked from one that has loaded TensorFlow."""
     with ExitStack() as cleanup:
-        yield Trainer(tmp_path_factory.mktemp("trainer"), cleanup)
-
-
-@pytest.fixture(scope="session")
-def forked_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
-    """Forks trainers from a process that has loaded TensorFlow: for tests whose subject is not the start."""
-    with ExitStack() as cleanup:
-        server = Server(REPOSITORY)
+        server = Server(REPOSITORY, base_environment())
         cleanup.callback(server.close)
-        yield Trainer(tmp_path_factory.mktemp("forked"), cleanup, server)
+        yield Trainer(tmp_path_factory.mktemp("trainer"), cleanup, server)
 
 
 @pytest.fixture
 def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    """The folder of a job, for programs with a custom loop."""
-    return Folder(trainer, tmp_path / "job")
+    """The folder of a job, for programs with a custom loop, which do without TensorFlow."""
+    return Folder(trainer.alone, tmp_path / "job")
 
 
 @pytest.fixture
 def other(trainer: Trainer, tmp_path: Path) -> Folder:
     """The folder of another job."""
-    return Folder(trainer, tmp_path / "other")
+    return Folder(trainer.alone, tmp_path / "other")
 
 
 def _answers(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""Trainers that are forked from a process that has loaded TensorFlow, for tests whose subject is not the start.
+"""Trainers and programs that are forked from a process that has loaded TensorFlow.
 
 As a script, `python -m tests.trainer.forked`, this is that process: see `qtj_trainer.fork_server`.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from qtj_contract import Env
 
-_AS_GIVEN = {*Env, "TMPDIR", "STORAGE_EMULATOR_HOST"}
+_AS_GIVEN = {*Env, "QTJ_DEVICES", "TMPDIR", "STORAGE_EMULATOR_HOST"}
 """Variables that nothing reads before the program does."""
 _CHANGING = "PYTEST_CURRENT_TEST"
 _PERIOD_SECONDS = 0.02
@@ -58,21 +58,22 @@ class Server:
 
     Args:
         folder: Where it is started: the repository.
+        environment: What all of them have in their environment.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self._folder = folder
-        self._environment: dict[str, str] | None = None
+        self._environment = _read_early(environment)
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(
         self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: int, errors: int
     ) -> Forked | None:
         """Forks a program; returns None if it has a variable that may be read before it starts."""
-        own = {name: value for name, value in environment.items() if name not in {*_AS_GIVEN, _CHANGING}}
-        if self._environment is None:
-            self._begin(own)
-        if own != self._environment:
+        if _read_early(environment) != self._environment:
             return None
+        if self._process is None:
+            self._begin()
         ours, theirs = socket.socketpair()
         with ours, theirs:
             socket.send_fds(self._connection, [b"\n"], [theirs.fileno(), output, errors])
@@ -82,26 +83,29 @@ class Server:
         assert answer, "the fork server has ended"
         return Forked(int(answer))
 
-    def _begin(self, environment: dict[str, str]) -> None:
+    def _begin(self) -> None:
         import ctypes  # noqa: PLC0415
 
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        self._environment = environment
         self._connection, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.trainer.forked", "-" * 4096],
                 cwd=self._folder,
-                env={**environment, "QTJ_FORK_SERVER_ROOM": "-" * 8192},
+                env={**self._environment, "QTJ_FORK_SERVER_ROOM": "-" * 8192},
                 stdin=theirs.fileno(),
             )
         assert self._connection.recv(1), "the fork server cannot start"
 
     def close(self) -> None:
-        if self._environment is not None:
+        if self._process is not None:
             self._connection.close()
             self._process.wait()
-            self._environment = None
+            self._process = None
+
+
+def _read_early(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name not in {*_AS_GIVEN, _CHANGING}}
 
 
 def _main() -> None:

@@ -74,8 +74,10 @@ class Trainer:
     Args:
         folder: A folder for their files.
         cleanup: Ends them.
-        server: Forks trainers, which saves to load TensorFlow; None starts each alone. A program of one's own starts
-            alone, as it may look at what it has loaded.
+        server: Forks them, which saves to load TensorFlow; None starts each alone.
+
+    Attributes:
+        alone: Starts each alone: for what is a start's own, and for programs that do without TensorFlow.
     """
 
     def __init__(self, folder: Path, cleanup: ExitStack, server: Server | None = None) -> None:
@@ -83,17 +85,18 @@ class Trainer:
         self._cleanup = cleanup
         self._server = server
         self._count = 0
+        self.alone: Trainer = self if server is None else Trainer(folder / "alone", cleanup)
 
     def start(self, *arguments: str, **environment: str) -> "Process":
-        return self._start(("-m", "qtj_trainer", *arguments), environment, self._server)
+        return self._start(("-m", "qtj_trainer", *arguments), environment)
 
     def start_program(self, path: Path, *arguments: str, **environment: str) -> "Process":
         """Starts a user's program."""
         return self._start((str(path), *arguments), environment)
 
-    def _start(self, command: Sequence[str], environment: dict[str, str], server: Server | None = None) -> "Process":
+    def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
         self._count += 1
-        process = Process(self._folder / str(self._count), command, environment, server)
+        process = Process(self._folder / str(self._count), command, environment, self._server)
         self._cleanup.callback(process.kill)
         return process
 
@@ -135,11 +138,8 @@ class Process:
         self._output = folder / "output"
         self._errors = folder / "errors"
         self.environment = environment
-        sources = os.pathsep.join(str(REPOSITORY / source) for source in ("operator", "trainer"))
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
         variables = {
-            **inherited,
-            "PYTHONPATH": sources,
+            **base_environment(),
             "QTJ_TERMINATION_LOG": str(self._log),
             "TMPDIR": str(self.temporary),
             **environment,
@@ -174,6 +174,12 @@ class Process:
     def kill(self) -> None:
         self.popen.kill()
         self.popen.wait(PATIENCE)
+
+
+def base_environment() -> dict[str, str]:
+    """Returns what all processes have in their environment."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+    return {**inherited, "PYTHONPATH": os.pathsep.join(str(REPOSITORY / each) for each in ("operator", "trainer"))}
 
 
 def tf_configs(**sizes: int) -> dict[tuple[str, int], str]:

@@ -75,7 +75,7 @@ def test_help_names_the_environment(help_of_qcnn: str) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, code: int, sentence: str) -> None:
-    ended = trainer.run(*arguments.split())
+    ended = trainer.alone.run(*arguments.split())
 
     assert (ended.code, len(ended.sentences)) == (code, 1)
     assert sentence in ended.sentences[0]
@@ -149,7 +149,7 @@ def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> No
 def test_an_unwritable_folder_is_found_before_training(trainer: Trainer, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    ended = trainer.run("train", "qcnn", "--artifacts", f"{tmp_path}/file/below")
+    ended = trainer.alone.run("train", "qcnn", "--artifacts", f"{tmp_path}/file/below")
 
     assert ended.code == 1
     assert ended.sentences == [f"error: {ended.error}"]
@@ -158,7 +158,7 @@ def test_an_unwritable_folder_is_found_before_training(trainer: Trainer, tmp_pat
 
 
 def test_a_missing_bucket_is_found_before_training(trainer: Trainer, emulator: str) -> None:
-    ended = trainer.run("train", "qcnn", "--artifacts", "gs://qtj-nowhere/a", STORAGE_EMULATOR_HOST=emulator)
+    ended = trainer.alone.run("train", "qcnn", "--artifacts", "gs://qtj-nowhere/a", STORAGE_EMULATOR_HOST=emulator)
 
     assert ended.code == 1
     assert ended.sentences == ["error: the bucket gs://qtj-nowhere does not exist: create it or correct the address"]
@@ -181,7 +181,7 @@ def test_a_wrong_tf_config_is_reported(trainer: Trainer) -> None:
 
 @pytest.fixture(scope="module")
 def help_of_qcnn(trainer: Trainer) -> str:
-    ended = trainer.run("train", "qcnn", "--help", COLUMNS="200")
+    ended = trainer.alone.run("train", "qcnn", "--help", COLUMNS="200")
 
     assert ended.code == 0
     assert ended.cpu_seconds < AT_ONCE

@@ -34,7 +34,7 @@ def test_a_program_of_ones_own_has_a_thread_for_each_processor_that_its_containe
     program.write_text(PROGRAM)
 
     def threads(limit: int, **environment: str) -> int:
-        ended = trainer.start_program(program, str(limit), QTJ_ARTIFACTS_URI=str(tmp_path), **environment).end()
+        ended = trainer.alone.start_program(program, str(limit), QTJ_ARTIFACTS_URI=str(tmp_path), **environment).end()
         assert ended.code == 0, ended.errors
         return int(ended.output)
 

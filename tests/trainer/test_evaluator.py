@@ -110,8 +110,10 @@ def test_an_evaluator_reports_its_progress_and_ends_cleanly_on_sigterm(stopped: 
     assert list(evaluator.temporary.iterdir()) == []
 
 
-def test_an_evaluator_without_checkpoints_is_refused_before_tensorflow_is_loaded(job: Job) -> None:
-    ended = job.evaluator(*LINE, "--checkpoint-every", "0").end()
+def test_an_evaluator_without_checkpoints_is_refused_before_tensorflow_is_loaded(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    ended = Job(trainer.alone, tmp_path).evaluator(*LINE, "--checkpoint-every", "0").end()
 
     assert (ended.code, ended.cpu_seconds < WITHOUT_TENSORFLOW) == (1, True)
     [sentence] = ended.sentences

@@ -50,7 +50,7 @@ def test_no_process_takes_the_whole_memory_of_a_gpu_unless_it_is_told_to(
     program = tmp_path / "imported.py"
     program.write_text(IMPORTED.format(start=start))
 
-    ended = trainer.start_program(program, **chosen).end()
+    ended = trainer.alone.start_program(program, **chosen).end()
 
     assert (ended.code, ended.output) == (0, f"{growth}\n"), ended.errors
 
@@ -76,7 +76,7 @@ def test_a_batch_that_is_too_large_for_the_memory_is_one_sentence(trainer: Train
     program.write_text(LIMITED)
     arguments = ("--examples", "20000", "--batch-size", "10000", "--artifacts", str(tmp_path))
 
-    ended = trainer.start_program(program, "train", "fashion-mnist", *arguments).end()
+    ended = trainer.alone.start_program(program, "train", "fashion-mnist", *arguments).end()
 
     assert (ended.code, ended.sentences) == (1, [f"error: {ended.error}"]), ended.errors
     assert ended.error.startswith(

@@ -111,7 +111,7 @@ def test_after_success_there_are_none(alone: Alone) -> None:
 
 
 def test_a_finished_job_does_not_need_them(alone: Alone, trainer: Trainer) -> None:
-    again = start(trainer, alone.folders["resumed"]).end()
+    again = start(trainer.alone, alone.folders["resumed"]).end()
 
     assert again.message == alone.resumed.message
     assert again.cpu_seconds < 5

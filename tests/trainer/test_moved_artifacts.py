@@ -12,12 +12,6 @@ from qtj_trainer.storage import open_store
 from tests.trainer.processes import Trainer
 
 
-@pytest.fixture(scope="module")
-def trainer(forked_trainer: Trainer) -> Trainer:
-    """Starts each trainer by a fork: the start is not what this is about."""
-    return forked_trainer
-
-
 @pytest.fixture
 def left(tmp_path: Path) -> Path:
     """What a training leaves, in a folder whose name needs quoting."""

@@ -133,7 +133,7 @@ def test_wrong_data_is_refused_before_tensorflow_is_loaded(
     file = write_csv(tmp_path / "own.csv")
     filled = [each.format(file=file) for each in arguments]
 
-    ended = trainer.run("train", "qcnn", *filled, "--artifacts", str(tmp_path), **environment)
+    ended = trainer.alone.run("train", "qcnn", *filled, "--artifacts", str(tmp_path), **environment)
 
     assert (ended.code, ended.error) == (1, sentence.format(file=file))
     assert ended.sentences == [f"error: {ended.error}"]

@@ -18,12 +18,6 @@ from qtj_trainer.workloads.qcnn import QcnnOptions
 from tests.trainer.processes import Trainer
 
 
-@pytest.fixture(scope="module")
-def trainer(forked_trainer: Trainer) -> Trainer:
-    """Starts each trainer by a fork: the start is not what this is about."""
-    return forked_trainer
-
-
 def floats(*values: float) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 

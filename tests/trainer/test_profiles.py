@@ -129,7 +129,7 @@ def test_a_tracer_that_is_not_corrected_is_not_served(trainer: Trainer, tmp_path
     program = tmp_path / "program.py"
     program.write_text("import tensorflow\n" + EXAMPLE.read_text().replace("EPOCHS = 5", "EPOCHS = 100000"))
 
-    workers = start_programs(trainer, program, tmp_path)
+    workers = start_programs(trainer.alone, program, tmp_path)
     workers[0].wait_for("Epoch 2/")
 
     for worker in workers:

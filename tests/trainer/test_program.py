@@ -47,7 +47,7 @@ def test_a_program_without_the_helper_trains_too(trainer: Trainer, tmp_path: Pat
 def test_two_workers_store_weights_and_a_termination_message(trainer: Trainer, tmp_path: Path) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
     leader, follower = [process.end() for process in trainer.start_programs(2, EXAMPLE, **environment)]
-    again = start(trainer, EXAMPLE, tmp_path).end()
+    again = start(trainer.alone, EXAMPLE, tmp_path).end()
 
     assert (leader.code, follower.code, again.code) == (0, 0, 0), leader.errors + follower.errors
     assert epochs_in(leader.output) == [1, 2, 3, 4, 5]

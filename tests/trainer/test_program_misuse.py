@@ -237,7 +237,7 @@ def test_an_epoch_that_is_left_counts_if_it_has_reported(trainer: Trainer, tmp_p
 
 
 def test_a_traceback_of_a_program_starts_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:
-    ended = run(trainer, tmp_path, replaced("state.w += 1", "raise ValueError('mine')"))
+    ended = run(trainer.alone, tmp_path, replaced("state.w += 1", "raise ValueError('mine')"))
 
     assert ended.code == 1
     assert "ValueError: mine" in ended.errors

@@ -16,14 +16,14 @@ RARELY = ("--checkpoint-every", "1000")
 @pytest.mark.parametrize("size", [1, 2])
 def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, size: int) -> None:
     arguments = (*TRAINING, *RARELY, "--artifacts", str(tmp_path))
-    leader, *_ = trainer.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
+    leader, *_ = trainer.alone.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
     eventually(lambda: (progress_of(leader).step or 0) > 50)
     leader.popen.send_signal(signal.SIGTERM)
     stopped = leader.end()
     step = max(int(file.name[:9]) for file in tmp_path.glob("checkpoints/uid-1/*.npz"))
 
-    resumed = trainer.run(*arguments, QTJ_JOB_UID="uid-1")
-    whole = trainer.run(*TRAINING, "--artifacts", str(tmp_path / "whole"))
+    resumed = trainer.alone.run(*arguments, QTJ_JOB_UID="uid-1")
+    whole = trainer.alone.run(*TRAINING, "--artifacts", str(tmp_path / "whole"))
 
     assert stopped.code == 128 + signal.SIGTERM
     assert f"was asked to end, after step {step}" in stopped.output
@@ -43,8 +43,8 @@ def test_nothing_of_others_is_deleted_at_the_end(trainer: Trainer, tmp_path: Pat
     folder = str(tmp_path / "tmp")
     small = ("train", "qcnn", "--qubits", "4", "--rounds", "2", "--epochs", "1", "--artifacts", str(tmp_path / "a"))
 
-    trained = trainer.run(*small, TMPDIR=folder)
-    inferred = trainer.run("infer", "--artifacts", str(tmp_path / "a"), TMPDIR=folder)
+    trained = trainer.alone.run(*small, TMPDIR=folder)
+    inferred = trainer.alone.run("infer", "--artifacts", str(tmp_path / "a"), TMPDIR=folder)
 
     assert (trained.code, inferred.code) == (0, 0), trained.errors + inferred.errors
     assert [str(path.relative_to(folder)) for path in sorted(Path(folder).rglob("*"))] == ["theirs", "theirs/file"]

@@ -10,12 +10,6 @@ from qtj_trainer.replicate.terms import difference
 from tests.trainer.processes import Ended, Trainer, tf_configs
 
 
-@pytest.fixture(scope="module")
-def trainer(forked_trainer: Trainer) -> Trainer:
-    """Starts each trainer by a fork: the start is not what this is about."""
-    return forked_trainer
-
-
 def ended_together(trainer: Trainer, *of_each: tuple[str, ...]) -> list[Ended]:
     """Runs workers with different arguments."""
     configs = tf_configs(worker=len(of_each)).values()

@@ -193,7 +193,7 @@ def test_tampered_objects_are_refused(trainer: Trainer, trained: Trained, what: 
 
 
 def test_a_job_that_has_trained_does_not_train_again(trainer: Trainer, trained: Trained) -> None:
-    leader, follower = trainer.run_cluster(2, "train", "qcnn", **trained.environment | {"QTJ_ATTEMPT": "2"})
+    leader, follower = trainer.alone.run_cluster(2, "train", "qcnn", **trained.environment | {"QTJ_ATTEMPT": "2"})
 
     assert (leader.code, follower.code) == (0, 0)
     assert leader.message == trained.leader.message

@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import median
 
 import yaml
-from tools.cluster.paths import REPO
 
 from bench.start_parts import BEGAN, PARTS
+from tools.cluster.paths import REPO
 
 Start = Mapping[str, tuple[float, float]]
 """Processor time and wall-clock time of each part."""

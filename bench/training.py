@@ -15,12 +15,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.trainer.processes import tf_configs
-from tools.cluster.paths import REPO
-
 from bench.case import Case
 from bench.engine import BATCHES, measure
 from bench.simulators.trainer import steps_of
+from tests.trainer.processes import tf_configs
+from tools.cluster.paths import REPO
 
 _BATCH = 32
 _ROUNDS = {8: 20_000, 12: 3000, 16: 300, 18: 60}

@@ -4,7 +4,7 @@ from qtj_trainer.replicate import Input, Replicator, all_reduce
 
 replicator = Replicator()
 
-import tensorflow as tf  # noqa: E402  after the replicator
+import tensorflow as tf
 
 BATCH = 8
 

@@ -11,8 +11,8 @@ EPOCHS = 10
 STEPS, RATE, QUBITS, LAYERS, FIELD, SHOTS = 200, 0.005, 6, 3, 1.0, 10_000
 program = Program(epochs=EPOCHS, checkpoint_steps=50)  # before JAX, which starts threads
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
+import jax
+import jax.numpy as jnp
 
 states = jnp.arange(2**QUBITS)
 spins = 1.0 - 2.0 * ((states[:, None] >> jnp.arange(QUBITS)) & 1)

@@ -12,7 +12,7 @@ parser.add_argument("folder", type=Path, metavar="FOLDER", help="where they go; 
 root = parser.parse_args().folder
 prepare_tensorflow()
 
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
 COLOURS = {"CNV": (230, 20, 20), "DME": (20, 230, 20), "DRUSEN": (20, 20, 230), "NORMAL": (230, 230, 20)}
 random = np.random.default_rng(0)

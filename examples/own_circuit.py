@@ -9,11 +9,11 @@ EPOCHS = 15
 QUBITS, LAYERS, RADIUS = 4, 3, 1.28
 program = Program(epochs=EPOCHS)  # before TensorFlow, which starts threads
 
-import cirq  # noqa: E402
-import sympy  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import cirq
+import sympy
+import tensorflow as tf
 
-from qtj_trainer.simulate import PQC  # noqa: E402
+from qtj_trainer.simulate import PQC
 
 
 def circuit(data: list[sympy.Symbol], weights: list[sympy.Symbol]) -> cirq.Circuit:

@@ -5,7 +5,7 @@ from qtj_trainer import Program  # 1  before TensorFlow, which starts threads
 EPOCHS = 5
 program = Program(epochs=EPOCHS)  # 2  SIGTERM, progress; exits at once if the job already has its result
 
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 x = tf.random.stateless_normal([256, 3], seed=[0, 0])

@@ -10,12 +10,12 @@ EPOCHS = 10
 QUBITS, LAYERS, BATCH, RADIUS = 3, 3, 32, 1.28
 program = Program(epochs=EPOCHS)  # before JAX, which starts threads
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import optax  # noqa: E402
-import pennylane as qml  # noqa: E402
+import jax
+import jax.numpy as jnp
+import optax
+import pennylane as qml
 
-jax.config.update("jax_enable_x64", True)  # noqa: FBT003  as PennyLane computes
+jax.config.update("jax_enable_x64", True)
 
 
 @qml.qnode(qml.device("default.qubit", wires=QUBITS), interface="jax")

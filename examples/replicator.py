@@ -4,8 +4,8 @@ from qtj_trainer.replicate import Input, Replicator, all_gather, broadcast
 
 replicator = Replicator()
 
-import tensorflow as tf  # noqa: E402  after the replicator
-import tf_keras  # noqa: E402
+import tensorflow as tf
+import tf_keras
 
 BATCH, STEPS = 32, 100
 

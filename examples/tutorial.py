@@ -18,14 +18,14 @@ import tensorflow as tf
 
 strategy = tf.distribute.MultiWorkerMirroredStrategy()  # before TensorFlow Quantum, which sets TensorFlow up
 
-from tutorial_model import EXAMPLES, build, dataset  # noqa: E402
+from tutorial_model import EXAMPLES, build, dataset
 
 
 def upload(path: Path, uri: str) -> None:
     """Puts a file where an address says: gs://BUCKET/PATH, file:///PATH or a plain path."""
     parts = urlsplit(uri)
     if parts.scheme == "gs":
-        from google.cloud import storage  # noqa: PLC0415  a bucket alone needs it
+        from google.cloud import storage
 
         storage.Client(project=None).bucket(parts.netloc).blob(parts.path.lstrip("/")).upload_from_filename(path)
     else:

@@ -15,7 +15,7 @@ def download(uri: str) -> bytes:
     """Reads the file at an address."""
     parts = urlsplit(uri)
     if parts.scheme == "gs":
-        from google.cloud import storage  # noqa: PLC0415  a bucket alone needs it
+        from google.cloud import storage
 
         return storage.Client(project=None).bucket(parts.netloc).blob(parts.path.lstrip("/")).download_as_bytes()
     return Path(unquote(parts.path)).read_bytes()

@@ -116,7 +116,7 @@ def failure(name: str, workload: Workload) -> str | None:
     begin = time.monotonic()
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("QTJ_", "TF_CONFIG"))}
     log = {"QTJ_TERMINATION_LOG": str(Path("termination-log").resolve())}
-    ended = subprocess.run(  # noqa: S603  our own
+    ended = subprocess.run(
         [sys.executable, *workload.words],
         env=variables | log | workload.environment,
         stdout=subprocess.PIPE,

@@ -41,7 +41,7 @@ class NativeLibraries(BuildHookInterface[Any]):
 
 def _compiled(script: Path) -> list[Path]:
     spec = importlib.util.spec_from_file_location("build_engine", script)
-    assert spec is not None and spec.loader is not None  # noqa: PT018, S101  it is our own file
+    assert spec is not None and spec.loader is not None  # noqa: PT018  it is our own file
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return [module.build(), module.build_operations(), module.build_tracer()]

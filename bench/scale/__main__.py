@@ -13,8 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tools.cluster.tools import KUBERNETES, KWOK, PEER, build
-
 from bench.scale.blocks import blocks
 from bench.scale.control_plane import ControlPlane, control_plane
 from bench.scale.fairness import fairness
@@ -24,6 +22,7 @@ from bench.scale.idle import idle
 from bench.scale.measure import Round, Size, floor, operator
 from bench.scale.report import plot, summary, table
 from bench.scale.subjects import ALL, prepare
+from tools.cluster.tools import KUBERNETES, KWOK, PEER, build
 
 _PARTS = ("rounds", "fairness", "idle", "blocks")
 _SIZES = ("100x4", "500x4", "1x200", "1x1000")

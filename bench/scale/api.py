@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 import aiohttp
+
 from tests.controller.apiserver import unverified
 
 NAMESPACE = "scale"

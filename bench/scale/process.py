@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.controller.apiserver import free_port, process_running
-
 from bench.scale.api import until
 from bench.scale.control_plane import ControlPlane
 from bench.scale.subjects import Operator
+from tests.controller.apiserver import free_port, process_running
 
 if TYPE_CHECKING:
     import subprocess

@@ -12,14 +12,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.cluster.tools import KUBERNETES, KWOK, build
-
 from bench.scale.api import Api, connected, until, watched
 from bench.scale.control_plane import ADMIN, ControlPlane, control_plane
 from bench.scale.guard import run
 from bench.scale.measure import LIMIT, Size, empty
 from bench.scale.process import Running, resident_mib, started
 from bench.scale.subjects import ALL, is_finished, prepare
+from tools.cluster.tools import KUBERNETES, KWOK, build
 
 _OURS = ALL["ours"]
 _KNOWN = ("qtj_jobs{", "qtj_queue_depth")

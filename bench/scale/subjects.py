@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from bench.scale.api import NAMESPACE, Manifest
+from bench.scale.control_plane import OURS, PEER, ControlPlane
 from tests.controller.apiserver import free_port, process_running, wait_until
 from tools.cluster.paths import REPO
 from tools.cluster.tools import PEER as PEER_TOOLS
 from tools.cluster.tools import PEER_CRD, PEER_ROLE, program
-
-from bench.scale.api import NAMESPACE, Manifest
-from bench.scale.control_plane import OURS, PEER, ControlPlane
 
 __all__ = ["ALL", "Operator", "children", "is_finished", "is_running", "prepare"]
 

@@ -39,7 +39,7 @@ def kubectl_plugin() -> None:
 
 def kubectl_completion() -> None:
     """Completes `kubectl qtj`: kubectl runs the program kubectl_complete-qtj with the words of the command line."""
-    from qtj.commands.answer import COMPLETE_VARIABLE, KUBECTL  # noqa: PLC0415
+    from qtj.commands.answer import COMPLETE_VARIABLE, KUBECTL
 
     os.environ[COMPLETE_VARIABLE] = KUBECTL
     _run("kubectl qtj", on_cluster=True)
@@ -49,8 +49,8 @@ def _run(prog_name: str | None, *, on_cluster: bool) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a character that its encoding lacks is written as an escape
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        from qtj.commands.main import ON_CLUSTER  # noqa: PLC0415
-        from qtj.commands.main import app as commands  # noqa: PLC0415
+        from qtj.commands.main import ON_CLUSTER
+        from qtj.commands.main import app as commands
 
         commands(prog_name=prog_name, default_map=ON_CLUSTER if on_cluster else {})
     except KeyboardInterrupt:
@@ -58,7 +58,7 @@ def _run(prog_name: str | None, *, on_cluster: bool) -> None:
     except OSError as problem:
         if problem.errno != errno.ENOSPC:  # a full disk is no error of the program
             raise
-        from qtj.terminal.streams import drop_output  # noqa: PLC0415
+        from qtj.terminal.streams import drop_output
 
         drop_output()
         sys.exit(f"qtj: the output cannot be written ({problem.strerror}): make room")

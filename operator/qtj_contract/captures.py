@@ -86,7 +86,7 @@ class CaptureRecord:
         return {name: value[: _LONGEST.get(name, len(value))] for name, value in fields.items() if value}
 
     @classmethod
-    def from_dict(cls, raw: Any) -> Self:  # noqa: ANN401  JSON is anything
+    def from_dict(cls, raw: Any) -> Self:
         """Reads decoded JSON.
 
         Raises:
@@ -123,7 +123,7 @@ def seconds_of(duration: str) -> float:
     return int(matched[1]) * _UNITS[matched[2]]
 
 
-def parsed_capture(raw: Any) -> Capture:  # noqa: ANN401  JSON is anything
+def parsed_capture(raw: Any) -> Capture:
     """Reads decoded JSON: an object with the fields of `Capture`.
 
     Raises:

@@ -12,4 +12,4 @@ def is_retryable(exit_code: int) -> bool:
     Codes from 128 up mean a signal (128 + its number), which the program did not choose; 75 asks for a retry. Every
     other code is the program's own decision and is final.
     """
-    return exit_code == EXIT_RETRY or exit_code >= 128  # noqa: PLR2004  shells report signal N as 128 + N
+    return exit_code == EXIT_RETRY or exit_code >= 128

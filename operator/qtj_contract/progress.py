@@ -70,7 +70,7 @@ class Progress:
         return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
-    def from_dict(cls, raw: Any) -> Self | None:  # noqa: ANN401  JSON is anything
+    def from_dict(cls, raw: Any) -> Self | None:
         """Reads decoded JSON; returns None if it has no epoch. Another value that cannot be read counts as unknown."""
         try:
             return cls(
@@ -101,7 +101,7 @@ class Progress:
             return None
 
 
-def _captures(raw: Any) -> tuple[CaptureRecord, ...]:  # noqa: ANN401  JSON is anything
+def _captures(raw: Any) -> tuple[CaptureRecord, ...]:
     items = raw[-MOST_CAPTURES:] if isinstance(raw, list) else []
     return tuple(filter(None, (readable(CaptureRecord.from_dict, each) for each in items)))
 

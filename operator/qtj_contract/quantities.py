@@ -40,7 +40,7 @@ def bytes_of(quantity: object) -> int | None:
 def in_words(count: float) -> str:
     """Returns a number of bytes for people: 1536 is "1.5 KiB"."""
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024:  # noqa: PLR2004  then a larger unit is due
+        if count < 1024:
             return f"{count:.4g} {unit}"
         count /= 1024
     return f"{count:.4g} PiB"

@@ -39,7 +39,7 @@ class Weights:
     sha256: str
 
     @classmethod
-    def from_dict(cls, raw: Any) -> Self:  # noqa: ANN401  JSON is anything
+    def from_dict(cls, raw: Any) -> Self:
         """Reads decoded weights.
 
         Raises:
@@ -116,7 +116,7 @@ class TerminationMessage:
             return None
 
 
-def _address(raw: Any) -> str | None:  # noqa: ANN401  JSON is anything
+def _address(raw: Any) -> str | None:
     """Returns the address of a report; None if it is none."""
     return text(raw) if isinstance(raw, str) and _STORED.fullmatch(raw) else None
 

@@ -25,14 +25,14 @@ def number(value: object) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def count(value: Any) -> int:  # noqa: ANN401  JSON is anything
+def count(value: Any) -> int:
     number = int(value)
     if not 0 <= number < 2**63:  # what an integer of the status can hold
         raise ValueError(f"{number} is not a count")
     return number
 
 
-def readable(read: Callable[[Any], _T], value: Any) -> _T | None:  # noqa: ANN401  JSON is anything
+def readable(read: Callable[[Any], _T], value: Any) -> _T | None:
     """Returns a converted value; None for null and for one that cannot be read, so that the other values are kept."""
     try:
         return None if value is None else read(value)

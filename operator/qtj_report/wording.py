@@ -31,7 +31,7 @@ def named_metrics(metrics: Mapping[str, float], measured_by: str) -> Mapping[str
     return {metric_name(name, measured_by): value for name, value in metrics.items()}
 
 
-def option_text(value: Any) -> str:  # noqa: ANN401  JSON
+def option_text(value: Any) -> str:
     """Returns the value of an option."""
     if isinstance(value, bool):
         return "yes" if value else "no"

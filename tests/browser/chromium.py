@@ -38,7 +38,7 @@ DESKTOP = Screen(1280, 800)
 PHONE = Screen(390, 844)
 
 
-class Complaint(AssertionError):  # noqa: N818  what the browser complains about, one line for each complaint
+class Complaint(AssertionError):
     """A page has asked for an external address, or has logged an error."""
 
 

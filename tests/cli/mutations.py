@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 from hypothesis import strategies as st
+
 from tools.release.version import TRAINER_IMAGE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

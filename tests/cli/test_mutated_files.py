@@ -45,7 +45,7 @@ def check_sentences(problem: InputError) -> None:
 
 
 @pytest.mark.parametrize("here", [True, False])
-def test_a_mutated_example_is_valid_or_told_in_sentences(tmp_path: Path, here: bool) -> None:  # noqa: FBT001
+def test_a_mutated_example_is_valid_or_told_in_sentences(tmp_path: Path, here: bool) -> None:
     path = tmp_path / "job.yaml"
     outcomes: Counter[bool] = Counter()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from queue import Queue
 
 import pytest
+
 from tools.cluster import (
     buildah,
     checks,

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+
 from tools.cluster.oci import Layout
 
 REPO = Path(__file__).parents[2]

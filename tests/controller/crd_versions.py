@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.release.crd import CRD, RELEASED
 
 from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSION
 from tests.controller.apiserver import ApiServer, wait_until
+from tools.release.crd import CRD, RELEASED
 
 __all__ = ["NAME", "crd_of", "earlier_crd", "install", "job_in", "next_crd", "resource", "stored_versions"]
 

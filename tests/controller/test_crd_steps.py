@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.release.earlier import NoSuchCommitError, unpack
 
 from qtj_operator.api.names import LABEL_JOB, VERSIONS
 from tests.controller.apiserver import ApiServer, Machine, Programs, process_running, wait_until
@@ -23,6 +22,7 @@ from tests.controller.crd_versions import (
 )
 from tests.controller.operator_process import SOON, environment, running
 from tests.gitops.conftest import garbage_collected
+from tools.release.earlier import NoSuchCommitError, unpack
 
 OLD, NEW = VERSIONS
 LAST_RELEASE = "1ea05e5583320b806f72d4d73b4d8377d29124a8"

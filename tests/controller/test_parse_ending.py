@@ -78,7 +78,7 @@ def failed_init(exit_code: int, says: str = "", *, restarts: str | None = None, 
 
 
 @pytest.mark.parametrize(("exit_code", "again"), [(3, False), (127, False), (75, True), (139, True)])
-def test_an_init_containers_exit_code_counts_by_the_contract(exit_code: int, again: bool) -> None:  # noqa: FBT001  a table's column
+def test_an_init_containers_exit_code_counts_by_the_contract(exit_code: int, again: bool) -> None:
     pod = failed_init(exit_code, "no such bucket\n")
 
     assert (pod.failed, pod.retryable, pod.end_message) == (True, again, "no such bucket")

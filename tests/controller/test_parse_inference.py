@@ -56,8 +56,8 @@ RAW_JOB = {"metadata": META}
 )
 def test_the_program_speaks_for_a_job_only_where_a_sidecar_keeps_it_from_its_end(
     how: dict[str, Any],
-    done: bool,  # noqa: FBT001  a table's column
-    given_up: bool,  # noqa: FBT001
+    done: bool,
+    given_up: bool,
 ) -> None:
     found = replace(parse_inference(RAW_JOB, ()), pods=pods_of({"worker-0": how}))
 

@@ -19,7 +19,7 @@ from tests.core.world import later
 def test_a_program_that_has_ended_leaves_its_pod_running_for_a_moment_or_for_a_sidecar(
     phase: str,
     proxy: dict[str, Any],
-    lingers: bool,  # noqa: FBT001  a table's column
+    lingers: bool,
 ) -> None:
     statuses = [container("proxy", **proxy), container(terminated=terminated(0))]
 
@@ -67,7 +67,7 @@ def test_a_ready_pod_can_be_asked_for_its_progress() -> None:
 def test_a_pod_is_missed_where_only_its_node_calls_its_containers_ready(
     ready: str,
     containers: str,
-    missed: bool,  # noqa: FBT001  a table's column
+    missed: bool,
 ) -> None:
     conditions = [condition("Ready", ready), condition("ContainersReady", containers)]
 
@@ -83,7 +83,7 @@ def test_kubernetes_and_kueue_say_of_a_pod_that_they_take_it_away(kind: str) -> 
 
 
 @pytest.mark.parametrize(("phase", "active"), [("Running", True), ("Failed", False)])
-def test_a_pod_whose_sidecar_runs_on_still_uses_its_machine(phase: str, active: bool) -> None:  # noqa: FBT001  a table's column
+def test_a_pod_whose_sidecar_runs_on_still_uses_its_machine(phase: str, active: bool) -> None:
     statuses = [container("proxy", running={}), container(terminated=terminated(0))]
 
     pod = parse_pod(raw_pod(sidecar=True, phase=phase, containerStatuses=statuses))

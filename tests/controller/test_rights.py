@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.cluster.audit import audit_flags, audit_policy
 
 from qtj_operator.api.names import API_VERSION, NEWEST_VERSION, PLURAL, VERSION
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
@@ -18,6 +17,7 @@ from tests.controller.test_install import DEPLOY
 from tests.controller.test_operator import TRAINED
 from tests.e2e.rights import USED_ELSEWHERE
 from tests.rights import CHECKED_BY_ADMISSION, denied, requests_of, rights_of, unused
+from tools.cluster.audit import audit_flags, audit_policy
 
 QUANTUM = "quantum"
 PATIENCE = 60.0

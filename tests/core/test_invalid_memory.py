@@ -29,7 +29,7 @@ def test_a_circuit_that_does_not_fit_its_memory_is_refused_with_the_numbers() ->
         ({"qubits": 29, "filters": 64}, False),
     ],
 )
-def test_precision_counts_and_filters_take_turns(circuit: dict[str, Any], refused: bool) -> None:  # noqa: FBT001  a table's column
+def test_precision_counts_and_filters_take_turns(circuit: dict[str, Any], refused: bool) -> None:
     decision = new_job(circuit=circuit, template=limited("16Gi")).decide()
 
     assert (decision.status.reason == "InvalidSpec") == refused

@@ -104,7 +104,7 @@ def test_artifacts_on_a_volume_that_stays_are_fine(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("inner", "refused"), [("own", True), ("shared", False)])
-def test_of_mounts_within_one_another_the_innermost_counts(inner: str, refused: bool) -> None:  # noqa: FBT001  a table's column
+def test_of_mounts_within_one_another_the_innermost_counts(inner: str, refused: bool) -> None:
     outer = "shared" if inner == "own" else "own"
     nested = mounting(f"{inner}:/data/x", f"{outer}:/data", own={"emptyDir": {}}, shared={"nfs": {}})
 

@@ -29,7 +29,7 @@ def test_a_leader_of_an_earlier_attempt_does_not_lead() -> None:
         ({"exit_code": 1, "disrupted": True}, True),
     ],
 )
-def test_a_pod_was_taken_away_when_it_ended_as_that_makes_a_pod_end(how: dict[str, Any], taken: bool) -> None:  # noqa: FBT001  a table's column
+def test_a_pod_was_taken_away_when_it_ended_as_that_makes_a_pod_end(how: dict[str, Any], taken: bool) -> None:
     (pod,) = pods_of({"worker-0": how})
 
     assert pod.taken_away == taken

@@ -90,7 +90,7 @@ def test_a_pod_that_runs_on_a_node_that_answers_is_not_taken_from_it() -> None:
 
 @pytest.mark.parametrize("ready", [False, None])
 def test_a_node_that_does_not_answer_or_of_which_nothing_is_known_is_waited_for_no_longer(
-    ready: bool | None,  # noqa: FBT001  a table's column
+    ready: bool | None,
 ) -> None:
     pods = pods_of({"worker-0": {**HELD, "node_ready": ready}})
 

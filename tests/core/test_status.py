@@ -272,7 +272,7 @@ def _reworded(status: Status, **change: str) -> tuple[Condition, ...]:
         ({"attempt": 2, "ready": "1/2"}, False),
     ],
 )
-def test_changed_numbers_are_distinguished_from_other_changes(change: dict[str, object], alone: bool) -> None:  # noqa: FBT001
+def test_changed_numbers_are_distinguished_from_other_changes(change: dict[str, object], alone: bool) -> None:
     before = running_job().job.status
 
     assert differ_in_numbers_alone(before, before.model_copy(update=change)) is alone

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.cluster.tools import kubernetes_version
-from tools.release.version import ROOT
 
 from tests.controller.apiserver import Programs
+from tools.cluster.tools import kubernetes_version
+from tools.release.version import ROOT
 
 __all__ = ["CHART", "DEPLOY", "Helm", "Json", "by_name", "with_values_before"]
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from tools.cluster import tools
 
 from tests.controller.apiserver import Programs
 from tests.controller.conftest import programs
 from tests.deploy.chart import Helm
 from tests.missing import skip_or_fail
+from tools.cluster import tools
 
 __all__ = ["programs"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tools.release.version import VERSION
 
 from tests.deploy.chart import CHART, Helm, by_name, with_values_before
+from tools.release.version import VERSION
 
 
 @pytest.fixture

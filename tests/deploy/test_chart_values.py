@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 import yaml
-from tools.release.version import VERSION
 
 from tests.controller.test_install import of_kind
 from tests.deploy.chart import CHART, Helm, Json
+from tools.release.version import VERSION
 
 EVERYTHING = {
     "imagePullSecrets": [{"name": "registry"}],

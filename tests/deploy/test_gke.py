@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tools.release.version import ROOT
 
 from tests.deploy.cloud import PARAMETERS, SCRIPT, Cloud, plain
 from tests.missing import skip_or_fail
+from tools.release.version import ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "gke.yaml"
 INTERRUPTIONS = (

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.cluster.audit import audit_flags, audit_policy
 
 from tests.deploy.chart import DEPLOY
 from tests.rights import Request, Right, denied, requests_of, rights_of, unused
+from tools.cluster.audit import audit_flags, audit_policy
 
 USER = "system:serviceaccount:quantum:qtj-operator"
 ROLE = {"rules": [{"apiGroups": ["", "batch"], "resources": ["jobs"], "verbs": ["create", "get"]}]}

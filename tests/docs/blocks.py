@@ -8,6 +8,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
 from tools.docs.files import ROOT, TOP
 
 __all__ = ["PAGES", "Code", "blocks", "inline_code", "rows"]

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import typer
-from tools.cluster.tools import helm, kubectl
-from tools.docs.files import ROOT
 from typer.core import TyperGroup
 from typer.main import get_command
 
 from qtj.commands.main import app
+from tools.cluster.tools import helm, kubectl
+from tools.docs.files import ROOT
 
 __all__ = ["NOT_CHECKED", "PROGRAMS", "is_built", "mistakes"]
 

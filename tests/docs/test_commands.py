@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.docs.files import ROOT
 
 from tests.docs.blocks import PAGES, Code, blocks, inline_code
 from tests.docs.programs import NOT_CHECKED, PROGRAMS, is_built, mistakes
 from tests.docs.shell import commands, commands_of
 from tests.missing import skip_or_fail
+from tools.docs.files import ROOT
 
 CONSOLE = [code for page in PAGES for code in blocks(page) if code.language == "console"]
 INLINE = [

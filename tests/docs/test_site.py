@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tools.docs.files import ROOT
-from tools.docs.site import CHAPTERS
 
 from tests.missing import skip_or_fail
+from tools.docs.files import ROOT
+from tools.docs.site import CHAPTERS
 
 PYTHON = ROOT / ".venv-docs/bin/python"
 LOADING = {"audio", "embed", "iframe", "img", "link", "script", "source", "video"}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tools.docs.files import ROOT
 
 from tests.docs.blocks import blocks
+from tools.docs.files import ROOT
 
 TUTORIAL = ROOT / "docs/tutorial.md"
 ELSEWHERE = re.compile(r"\$ (?:make|source|docker|kubectl|qtj doctor|cat >)")

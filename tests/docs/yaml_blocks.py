@@ -9,9 +9,6 @@ from typing import Any
 import yaml
 from kubernetes.client import models
 from pydantic.alias_generators import to_camel
-from tools.cluster.tools import kubectl
-from tools.docs.files import ROOT
-from tools.reference.models import fields_of
 
 from qtj.checks.job import check_file
 from qtj.create.convert import convert_file
@@ -19,6 +16,9 @@ from qtj.files.documents import read_file
 from qtj.rules.models import Models
 from qtj.terminal.errors import InputError
 from qtj_operator.api.spec import Spec
+from tools.cluster.tools import kubectl
+from tools.docs.files import ROOT
+from tools.reference.models import fields_of
 
 __all__ = ["KINDS_OF_OTHERS", "PARTS", "mistakes"]
 

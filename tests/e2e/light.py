@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from tools.release.version import TRAINER_IMAGE
-
 from tests.e2e.kubectl import ROOT
 from tests.e2e.trial import BUCKET
+from tools.release.version import TRAINER_IMAGE
 
 __all__ = ["Manifest", "light"]
 

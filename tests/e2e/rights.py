@@ -2,12 +2,11 @@
 
 from datetime import UTC, datetime
 
-from tools.cluster.control_plane import AUDIT_LOG, AUDITED
-
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
 from tests.e2e.kubectl import get
 from tests.rights import CHECKED_BY_ADMISSION, Right, denied, requests_of, rights_of, unused
+from tools.cluster.control_plane import AUDIT_LOG, AUDITED
 
 __all__ = ["OPTIONAL", "USED_ELSEWHERE", "now", "rights"]
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.release.earlier import NoSuchCommitError, unpack
-
 from qtj_operator.api.names import NEWEST_API_VERSION
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
@@ -17,6 +15,7 @@ from tests.e2e.kubectl import ROOT, KubectlError, exists, kubectl, wait_until
 from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
+from tools.release.earlier import NoSuchCommitError, unpack
 
 __all__ = ["upgrade"]
 

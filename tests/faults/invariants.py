@@ -216,7 +216,7 @@ class Invariants:
     def _note(self, wrongs: Iterable[str]) -> None:
         self.broken += wrongs
 
-    def _demand(self, holds: bool, otherwise: str) -> None:  # noqa: FBT001
+    def _demand(self, holds: bool, otherwise: str) -> None:
         if not holds:
             self.broken.append(otherwise)
 

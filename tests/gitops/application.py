@@ -90,7 +90,7 @@ class GitOps:
         application["spec"]["source"]["repoURL"] = self.repository.url
         return application
 
-    def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:  # noqa: FBT001  of `application`
+    def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:
         return {
             "project": "default",
             "source": {"repoURL": self.repository.url, "path": path, "targetRevision": "main"},

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.cluster.tools import ARGOCD, HELM, program
 
 from tests.controller.apiserver import ApiServer, free_port, process_running, wait_until
 from tests.gitops.programs import find_program
+from tools.cluster.tools import ARGOCD, HELM, program
 
 __all__ = ["NAMESPACE", "argocd_running", "install"]
 

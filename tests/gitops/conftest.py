@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tools.cluster.tools import ARGOCD, KUBERNETES
 
 from tests.controller.apiserver import ApiServer, free_port, process_running
 from tests.controller.conftest import api_server, namespace, programs
@@ -14,6 +13,7 @@ from tests.gitops.application import GitOps
 from tests.gitops.argocd import argocd_running, install
 from tests.gitops.programs import find_program
 from tests.gitops.repository import Repository
+from tools.cluster.tools import ARGOCD, KUBERNETES
 
 __all__ = ["api_server", "argocd", "gitops", "namespace", "programs"]
 

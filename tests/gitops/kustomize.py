@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.cluster.tools import KUBERNETES
 
 from tests.gitops.programs import find_program
+from tools.cluster.tools import KUBERNETES
 
 __all__ = ["names", "rendered", "the_job"]
 

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.cluster.tools import LUA
-
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tools.cluster.tools import LUA
 
 __all__ = ["health"]
 

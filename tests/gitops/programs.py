@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tools.cluster.tools import Group, program
-
 from tests.missing import skip_or_fail
+from tools.cluster.tools import Group, program
 
 __all__ = ["find_program"]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from tools.cluster.tools import KUBERNETES
 
 from tests.controller.apiserver import ApiServer
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tools.cluster.tools import KUBERNETES
 
 Command = tuple[int, str]
 

@@ -4,11 +4,11 @@ import subprocess
 from pathlib import Path
 
 import yaml
-from tools.cluster.tools import HELM
 
 from tests.controller.apiserver import ApiServer
 from tests.gitops.application import job
 from tests.gitops.programs import find_program
+from tools.cluster.tools import HELM
 
 SECONDS = 60
 

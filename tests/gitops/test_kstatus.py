@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from tools.cluster.tools import KSTATUS
 
 from tests.controller.apiserver import ApiServer
 from tests.gitops.programs import find_program
 from tests.gitops.states import STATES, state
 from tests.jobs import job_object
+from tools.cluster.tools import KSTATUS
 
 EXPECTED = {
     "unseen": "InProgress",

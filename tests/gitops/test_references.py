@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from tools.gitops.references import FILE, KINDS, TEMPLATES, generated, references
 
 from tests.gitops.kustomize import names, rendered, the_job
+from tools.gitops.references import FILE, KINDS, TEMPLATES, generated, references
 
 LISTS = {"containers", "initContainers", "env", "envFrom", "volumes", "sources", "imagePullSecrets"}
 PLAIN = "program"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
-from tools.cluster.tools import HELM
 
 from tests.gitops.application import REFRESH_SET, GitOps, job
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tools.cluster.tools import HELM
 
 pytestmark = pytest.mark.slow  # Argo CD takes long to build
 

@@ -101,12 +101,12 @@ def _descriptors() -> dict[str, str]:
 def _bits() -> str:
     """Returns the digest of what NumPy, TensorFlow and the simulator compute, all with several threads."""
     importlib.import_module("qtj_trainer.replicate.strategy")  # first, as in the trainer: this loads TensorFlow
-    import cirq  # noqa: PLC0415
-    import numpy as np  # noqa: PLC0415
-    import sympy  # noqa: PLC0415
-    import tensorflow as tf  # noqa: PLC0415
+    import cirq
+    import numpy as np
+    import sympy
+    import tensorflow as tf
 
-    from qtj_trainer.simulate import PQC  # noqa: PLC0415
+    from qtj_trainer.simulate import PQC
 
     chance = np.random.default_rng(0)
     digest = hashlib.sha256()
@@ -129,9 +129,9 @@ def _bits() -> str:
 
 
 def _chance() -> list[float]:
-    import random  # noqa: PLC0415
+    import random
 
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     return [random.random(), float(np.random.random())]  # noqa: NPY002
 

@@ -42,7 +42,7 @@ class Terminal:
 
 
 @pytest.mark.parametrize("hangs_up", [True, False], ids=["with SIGHUP", "without SIGHUP"])
-def test_a_closed_terminal_suspends_the_job_with_its_checkpoint(laptop: Laptop, hangs_up: bool) -> None:  # noqa: FBT001
+def test_a_closed_terminal_suspends_the_job_with_its_checkpoint(laptop: Laptop, hangs_up: bool) -> None:
     laptop.write(toy_job(ENDLESS))
     terminal = Terminal(laptop, ["run", "job.yaml"], hangs_up=hangs_up)
     eventually(laptop.trains)

@@ -36,7 +36,7 @@ def moved(tmp_path: Path, cleanup: ExitStack, *, copied: bool = False, where: tu
 def test_inference_after_a_move_judges_the_weights_where_they_are_now(
     tmp_path: Path,
     cleanup: ExitStack,
-    copied: bool,  # noqa: FBT001
+    copied: bool,
 ) -> None:
     laptop = moved(tmp_path, cleanup, copied=copied)
     laptop.write(toy_job(epochs=2, inference={"args": ["infer", "--again"]}))

@@ -81,7 +81,7 @@ def test_the_grace_period_is_that_of_kubernetes(seconds: int | None, grace: int)
 @pytest.mark.parametrize(
     ("phase", "runs"), [("Pending", True), ("Running", True), ("Succeeded", False), ("Failed", False)]
 )
-def test_a_pod_with_a_node_runs_until_it_has_ended(phase: str, runs: bool) -> None:  # noqa: FBT001
+def test_a_pod_with_a_node_runs_until_it_has_ended(phase: str, runs: bool) -> None:
     assert is_run(PODS, pod(phase)) == is_held(PODS, pod(phase)) == runs
     assert not is_run(PODS, pod(phase, node=None))
     assert not is_run(JOBS, pod(phase))

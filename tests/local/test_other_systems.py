@@ -4,9 +4,8 @@ Linux is told so in a sentence."""
 import subprocess
 import sys
 
-from tools.release.version import TRAINER_IMAGE
-
 from tests.local.laptop import REPOSITORY, Laptop, toy_job
+from tools.release.version import TRAINER_IMAGE
 
 MAC = """
 import asyncio, ctypes, importlib.util, os, pkgutil, platform, subprocess, sys, sysconfig, tempfile, zoneinfo

@@ -15,7 +15,7 @@ from tests.local.test_trainer_here import example
 
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 def test_all_workers_of_a_training_are_profiled_at_the_same_steps(laptop: Laptop) -> None:
-    from tests.trainer.test_captures import steps_of  # noqa: PLC0415  TensorFlow
+    from tests.trainer.test_captures import steps_of
 
     laptop.write(example("--epochs=100000", workers=2, inference=False))
     running = laptop.start("run", "job.yaml", "-o", "json")

@@ -196,7 +196,7 @@ def test_a_file_system_without_locks_is_a_sentence(tmp_path: Path, monkeypatch: 
 def test_a_detached_run_keeps_no_lock_of_the_shell_that_began_it(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     lock = os.open(laptop.folder / "lock", os.O_CREAT | os.O_RDWR)
-    os.set_inheritable(lock, True)  # noqa: FBT003
+    os.set_inheritable(lock, True)
     command, environment = [*QTJ, "run", "-d", "job.yaml"], laptop.environment()
     subprocess.run(command, cwd=laptop.folder, env=environment, pass_fds=[lock], check=True)
     (runner,) = (pid for pid, line in laptop.processes().items() if "run -d" in line)

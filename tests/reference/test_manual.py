@@ -4,10 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from tools.reference.manual import PAGE, manual
-
 from qtj.commands.main import GROUPS
 from tests.cli.shells import needed
+from tools.reference.manual import PAGE, manual
 
 _NO_DATE = "WARNING: missing date"
 """A date would change with each build."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
 from tools.reference.commands import COMMANDS, commands
 from tools.reference.python import DOCUMENT, PUBLIC, ROOT, reference
 

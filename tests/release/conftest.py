@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tools.release.files import build_files
 from tools.release.version import ROOT
 

@@ -3,6 +3,7 @@
 from datetime import date
 
 import pytest
+
 from tools.release.changelog import ChangelogError, close, section
 from tools.release.version import ROOT, VERSION
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from tools.release.compatibility import breaks, inequalities
 from tools.release.crd import CRD, incompatible
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import PACKAGES, faults
 

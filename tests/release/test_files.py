@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tools.release.archive import tar_gz
 from tools.release.checksums import write_sums
 from tools.release.sbom import SBOMS

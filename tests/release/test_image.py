@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tools.release.version import ROOT
 
 UV = Path(sys.executable).with_name("uv")

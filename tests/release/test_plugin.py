@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.missing import skip_or_fail
 from tools.cluster import tools as programs
 from tools.release.chart import chart_archive
 from tools.release.krew import manifest, plugin_archive
 from tools.release.version import ROOT, VERSION
-
-from tests.missing import skip_or_fail
 
 TIME = 1_700_000_000
 REPOSITORY = "https://example.com/quantum/training"

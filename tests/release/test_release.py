@@ -8,6 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import faults
 

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+
 from tools.release.version import VERSION
 
 UV = Path(sys.executable).with_name("uv")

@@ -14,10 +14,10 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from tools.release.version import ROOT
 
 from tests.controller.apiserver import free_port
 from tests.tensorboard import write_curve
+from tools.release.version import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -4,11 +4,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tools.release.version import set_version, strays
 
 from qtj.create.init import write_job
 from qtj.create.prompt import JobOptions, Kind
 from qtj_contract.version import installed_version
+from tools.release.version import set_version, strays
 
 FILES = {
     "pyproject.toml": '[project]\nname = "x"\nversion = "1.2.3"\n[tool.x]\nversion = "7"\n'

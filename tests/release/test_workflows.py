@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
+
+from tests.missing import skip_or_fail
 from tools.cluster.tools import actionlint
 from tools.release.version import ROOT
 from tools.release.workflows import findings
 from tools.suite.stages import TEST
-
-from tests.missing import skip_or_fail
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yaml"))

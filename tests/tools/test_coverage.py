@@ -1,6 +1,7 @@
 """The table of `make coverage`."""
 
 import pytest
+
 from tools.coverage.__main__ import package_of, percent, table
 
 

@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tools.cluster.paths import REPO
-from tools.suite.stages import LONG, SHARDS, TEST, Took, shard, table
 
 from tests import conftest
+from tools.cluster.paths import REPO
+from tools.suite.stages import LONG, SHARDS, TEST, Took, shard, table
 
 MAKEFILE = """\
 check test-faults test-trainer test-command long-tests long-lives long-soak long-e2e long-gitops:
@@ -101,7 +101,7 @@ def test_a_shard_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "warned"), [(2400, False), (2401, True)])
-def test_more_than_the_limit_is_a_warning(seconds: float, warned: bool) -> None:  # noqa: FBT001  a case
+def test_more_than_the_limit_is_a_warning(seconds: float, warned: bool) -> None:
     text = table([Took("check", 125.4, passed=True), Took("test-faults", seconds - 125.4, passed=True)], 40)
 
     assert "  check             2:05\n" in text

@@ -84,7 +84,7 @@ class Server:
         return Forked(int(answer))
 
     def _begin(self) -> None:
-        import ctypes  # noqa: PLC0415
+        import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._connection, theirs = socket.socketpair()
@@ -109,7 +109,7 @@ def _read_early(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _main() -> None:
-    from qtj_trainer.fork_server import run, serve  # noqa: PLC0415
+    from qtj_trainer.fork_server import run, serve
 
     descriptors = serve()
     if descriptors is not None:

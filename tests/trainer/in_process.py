@@ -6,13 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tools.resume.session import InProcess
-
 from qtj_trainer.run.array_state import ArrayState
 from qtj_trainer.run.epochs import RunningEpoch, running_epochs
 from qtj_trainer.run.program_training import ProgramTraining
 from qtj_trainer.run.tree import State
 from qtj_trainer.workloads.options import Options
+from tools.resume.session import InProcess
 
 __all__ = ["Desk", "steps_of", "train"]
 

@@ -61,7 +61,7 @@ def test_examples_in_the_lanes(case: Case, batch: int, variant: str, seed: int) 
     case=cases(at_most=7), variant=st.sampled_from(IN_DOUBLE), tile_bits=st.integers(2, 4), threads=st.integers(1, 2),
     keep=st.sampled_from([0, 1 << 20]), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_qubits_in_the_lanes_and_small_tiles(  # noqa: PLR0917  Hypothesis names them
+def test_qubits_in_the_lanes_and_small_tiles(
     case: Case, variant: str, tile_bits: int, threads: int, keep: int, seed: int
 ) -> None:
     engine = engine_of(case, variant, examples_in_lanes=False, tile_bits=tile_bits, threads=threads, keep_bytes=keep)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tf_keras as keras
-from tools.resume.cases import CALLBACKS, HAVE_NO_STATE, LAYERS, OPTIMIZERS, SCHEDULES, names_in
-from tools.resume.experiment import Case, Fit, continues
 
 from qtj_trainer.errors import UserError
+from tools.resume.cases import CALLBACKS, HAVE_NO_STATE, LAYERS, OPTIMIZERS, SCHEDULES, names_in
+from tools.resume.experiment import Case, Fit, continues
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")  # in tf_keras
 

@@ -55,7 +55,7 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 @SHAPES
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("lanes_of_plan", "ending", "tolerance"), [(4, "", 1e-5), (2, "_double", 1e-12)])
-def test_arm_agrees(  # noqa: PLR0917  a case has this many sides
+def test_arm_agrees(
     arm: Driver, options: dict[str, Any], threads: int, lanes_of_plan: int, ending: str, tolerance: float
 ) -> None:
     plan = plan_of(lanes_of_plan, **options)

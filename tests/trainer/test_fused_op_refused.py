@@ -83,7 +83,7 @@ def test_a_batch_that_does_not_fit_is_one_sentence() -> None:
 
 def out_of_memory() -> None:
     """The first step does not fit; a smaller one does."""
-    import resource  # noqa: PLC0415
+    import resource
 
     compute = operation(25)  # a state of 256 MiB
     small = operation()
@@ -96,7 +96,7 @@ def out_of_memory() -> None:
 
 
 def test_a_missing_library_of_operations_is_beyond_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from qtj_trainer.simulate.fused import op  # noqa: PLC0415
+    from qtj_trainer.simulate.fused import op
 
     monkeypatch.setattr(op, "OPERATIONS", tmp_path / "libqtj_op.so")
 

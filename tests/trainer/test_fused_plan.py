@@ -169,7 +169,7 @@ class _Stubborn(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
     def _num_qubits_(self) -> int:
         return 3
 
-    def _decompose_(self, qubits: Sequence[cirq.Qid]) -> Any:  # noqa: ARG002  Cirq's protocol
+    def _decompose_(self, qubits: Sequence[cirq.Qid]) -> Any:
         raise ValueError("Coefficient is not unitary")
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ def test_a_state_that_is_smaller_than_a_vector_has_examples_in_the_lanes(lanes: 
 
 
 @pytest.mark.parametrize(("asked", "lane_bits"), [(True, 0), (False, 4)])
-def test_what_the_lanes_hold_can_be_chosen(asked: bool, lane_bits: int) -> None:  # noqa: FBT001
+def test_what_the_lanes_hold_can_be_chosen(asked: bool, lane_bits: int) -> None:
     assert shape_for(10, Tuning(16, batch=1, examples_in_lanes=asked)).lane_bits == lane_bits
     assert shape_for(10, Tuning(16, batch=64, examples_in_lanes=asked)).lane_bits == lane_bits
 

@@ -128,7 +128,7 @@ class SymbolicLiar(cirq.Gate):  # type: ignore[misc]
     def _parameter_names_(self) -> set[str]:
         return set(cirq.parameter_names(self.angle))
 
-    def _resolve_parameters_(self, resolver: cirq.ParamResolver, recursive: bool) -> "SymbolicLiar":  # noqa: FBT001
+    def _resolve_parameters_(self, resolver: cirq.ParamResolver, recursive: bool) -> "SymbolicLiar":
         return SymbolicLiar(cirq.resolve_parameters(self.angle, resolver, recursive))
 
     def _unitary_(self) -> Any:

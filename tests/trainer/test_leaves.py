@@ -50,7 +50,7 @@ class Tensor:
     def copy_(self, other: "Tensor") -> None:
         self.values[...] = other.values
 
-    def requires_grad_(self, on: bool) -> "Tensor":  # noqa: FBT001  PyTorch's own signature
+    def requires_grad_(self, on: bool) -> "Tensor":
         return Tensor(self.values, requires_grad=on)
 
 
@@ -150,7 +150,7 @@ def test_a_key_of_jax_keeps_its_kind_of_generator() -> None:
 
 
 @pytest.mark.parametrize("weak", [True, False])
-def test_a_weak_type_of_jax_is_as_weak_as_it_was(weak: bool) -> None:  # noqa: FBT001
+def test_a_weak_type_of_jax_is_as_weak_as_it_was(weak: bool) -> None:
     replaced = put(jnp.float32(0), np.array(0.5, np.float32), weak=weak)
 
     assert (is_weak(replaced), float(replaced)) == (weak, 0.5)

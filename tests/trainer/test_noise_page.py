@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from tools.docs.files import ROOT
 
 from tests.docs.blocks import blocks
+from tools.docs.files import ROOT
 
 
 def test_the_program_of_the_page_estimates_values_and_variances() -> None:

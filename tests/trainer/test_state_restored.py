@@ -55,7 +55,7 @@ def test_an_array_that_is_read_only_is_replaced(fixed: Any) -> None:
     [jnp.asarray(0.1), jnp.asarray(7), jnp.asarray(1 + 2j), jnp.full((2, 2), 0.1), jnp.full((0,), 1), jnp.float32(0.1)],
 )
 @pytest.mark.parametrize("started_weak", [True, False])
-def test_a_weak_type_of_jax_stays_what_it_was(made: jax.Array, started_weak: bool) -> None:  # noqa: FBT001
+def test_a_weak_type_of_jax_stays_what_it_was(made: jax.Array, started_weak: bool) -> None:
     start = jnp.full(made.shape, 0 * made.ravel()[:1].sum().item()) if started_weak else jnp.zeros_like(made)
 
     back = through_json({"rate": made}, {"rate": start.astype(made.dtype) if not started_weak else start})["rate"]

@@ -144,7 +144,7 @@ class FakeTensor:
     def clone(self) -> Self:
         return type(self)(self.values.copy())
 
-    def requires_grad_(self, _: bool) -> Self:  # noqa: FBT001  as PyTorch's
+    def requires_grad_(self, _: bool) -> Self:
         return self
 
     def untyped_storage(self) -> Self:

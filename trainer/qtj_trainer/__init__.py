@@ -43,15 +43,15 @@ if _processors := cpu_limit():
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(_processors))
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  any attribute
+def __getattr__(name: str) -> Any:
     """Imports `Program` when it is first used: the trainer itself starts without it."""
     if name != "Program":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from qtj_trainer.run.signals import block_sigterm  # noqa: PLC0415
+    from qtj_trainer.run.signals import block_sigterm
 
     # Before the import: NumPy alone starts a thread for each processor.
     block_sigterm()
 
-    from qtj_trainer.run.program import Program  # noqa: PLC0415
+    from qtj_trainer.run.program import Program
 
     return Program

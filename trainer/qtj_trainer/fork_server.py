@@ -98,7 +98,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], descriptors: Col
 
 def _start_afresh() -> None:
     """Sets what a process chooses when it first imports or uses it; Python's own generators notice a fork."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     np.random.seed()  # noqa: NPY002  the generator that a program gets by default
     tempfile.tempdir = None
@@ -110,8 +110,8 @@ def _set_folder(folder: Path) -> None:
 
 
 def _load() -> None:
-    from qtj_trainer.run.garbage import none_collected  # noqa: PLC0415
-    from qtj_trainer.tracer import patch_tracer  # noqa: PLC0415
+    from qtj_trainer.run.garbage import none_collected
+    from qtj_trainer.tracer import patch_tracer
 
     with none_collected():
         patch_tracer()

@@ -16,7 +16,7 @@ def is_of_keras_2(model: object) -> bool:
     return isinstance(model, tf_keras.Model)
 
 
-def dump_weights(model: Any) -> bytes:  # noqa: ANN401  a model of either Keras
+def dump_weights(model: Any) -> bytes:
     """Encodes the weights as HDF5, in the layout of the model's Keras; equal weights give equal bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, _file_name(model))  # Keras writes HDF5 to named files only
@@ -24,7 +24,7 @@ def dump_weights(model: Any) -> bytes:  # noqa: ANN401  a model of either Keras
         return path.read_bytes()
 
 
-def load_weights(model: Any, data: bytes, *, otherwise: str) -> None:  # noqa: ANN401  a model of either Keras
+def load_weights(model: Any, data: bytes, *, otherwise: str) -> None:
     """Loads encoded weights into a model of the same structure.
 
     Args:

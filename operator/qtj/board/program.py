@@ -23,8 +23,8 @@ def run() -> None:
     """Runs TensorBoard with the arguments of this process, until it is stopped or cannot read its folder."""
     # Otherwise gcsfs asks for the type of the bucket: that takes rights that reading does not, and emulators refuse it.
     os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-    from tensorboard.compat import tf  # noqa: PLC0415  TensorFlow, where it is installed
-    from tensorboard.main import run_main  # noqa: PLC0415
+    from tensorboard.compat import tf
+    from tensorboard.main import run_main
 
     folder = next((word.removeprefix(_OPTION) for word in sys.argv if word.startswith(_OPTION)), "")
     threading.excepthook = lambda failed: _end_with_reader(folder, failed)

@@ -159,7 +159,7 @@ def _wrong_in_quotes(spec: Mapping[str, Any], path: Path) -> str:
     return TEXT
 
 
-def _as_text(value: Any, path: Path) -> Any:  # noqa: ANN401  JSON
+def _as_text(value: Any, path: Path) -> Any:
     """Returns `value` with text in place of what is at `path`."""
     if not path:
         return str(value)
@@ -197,7 +197,7 @@ def _kubernetes_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
             yield (*path, *rest), what + (_home(rest[-1]) if what == UNKNOWN_TO_KUBERNETES else "")
 
 
-def _templates(spec: Any) -> Mapping[Path, Any]:  # noqa: ANN401  what a user wrote
+def _templates(spec: Any) -> Mapping[Path, Any]:
     if not isinstance(spec, dict):
         return {}
     templates: dict[Path, Any] = {("spec", "template"): spec.get("template")}

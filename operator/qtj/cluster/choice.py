@@ -63,7 +63,7 @@ class Choice:
 
 def contexts() -> Mapping[str, Mapping[str, Any]]:
     """Returns the contexts of the kubeconfig by name; nothing if it cannot be read, which a connection explains."""
-    import yaml  # noqa: PLC0415  not for `qtj --help`
+    import yaml
 
     found: dict[str, Mapping[str, Any]] = {}
     for each in (os.environ.get(_VARIABLE) or "~/.kube/config").split(os.pathsep):

@@ -22,7 +22,7 @@ def plan(
 ) -> None:
     """Show what a job would create and need: objects and memory."""
     with input_checked():
-        from qtj.preview.plan import plan_file  # noqa: PLC0415
+        from qtj.preview.plan import plan_file
 
         plan_file(one_file(file, filename), settings or [], output)
 
@@ -30,7 +30,7 @@ def plan(
 def render(file: File = None, filename: Filename = None, settings: Settings = None, output: Output = None) -> None:
     """Print the manifests that the operator would create, for example for kubectl apply --dry-run=server -f -."""
     with input_checked():
-        from qtj.preview.render import render_file  # noqa: PLC0415
+        from qtj.preview.render import render_file
 
         print_stdout(render_file(one_file(file, filename), settings or [], output))
 
@@ -48,7 +48,7 @@ def validate(
 ) -> None:
     """Check files as the API server and the operator would, and also the fields of pod templates."""
     with input_checked():
-        from qtj.checks.validate import validate_files, validation_of  # noqa: PLC0415
+        from qtj.checks.validate import validate_files, validation_of
 
         named = [*(files or ()), *(filenames or ())]
         if not named:
@@ -75,8 +75,8 @@ def convert(
 ) -> None:
     """Convert a TFJob to a QuantumTrainingJob: the job to stdout, fields without an equivalent to stderr."""
     with input_checked():
-        from qtj.create.convert import as_yaml, convert_file  # noqa: PLC0415
-        from qtj.runs.folders import check_not_empty  # noqa: PLC0415
+        from qtj.create.convert import as_yaml, convert_file
+        from qtj.runs.folders import check_not_empty
 
         check_not_empty(artifacts)
         converted = convert_file(one_file(file, filename), artifacts)
@@ -90,7 +90,7 @@ def convert(
 def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
     """Let a failed job on a cluster continue from its last checkpoint: raises its spec.retry."""
     with input_checked(), needs_extra("operator", "retry"):
-        from qtj.retry import retry_job  # noqa: PLC0415
+        from qtj.retry import retry_job
 
         retried = retry_job(job, namespace, dry_run=dry_run)
         print_stdout(formatted([retried.job], output) if output else retried.sentence)

@@ -69,7 +69,7 @@ def _naming_cluster(function: Callable[..., None]) -> Callable[..., None]:
     """Adds the options that name a cluster; it has been chosen before the function runs."""
 
     @wraps(function)
-    def run(*, context: str | None, kubeconfig: str | None, **others: object) -> None:  # noqa: ARG001
+    def run(*, context: str | None, kubeconfig: str | None, **others: object) -> None:
         function(**others)
 
     known = signature(function, eval_str=True)
@@ -89,7 +89,7 @@ def _epilog(examples: Sequence[str]) -> str:
 class Group(TyperGroup):
     """All commands. A mistake in the command line is one sentence on stderr, as for any other mistake of a user."""
 
-    def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401  Typer's signature
+    def main(self, *args: Any, **extra: Any) -> Any:
         """Runs a command and ends the process with one of the exit codes of `qtj`."""
         if COMPLETE_VARIABLE in os.environ:
             completion_init()

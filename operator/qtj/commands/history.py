@@ -16,7 +16,7 @@ __all__ = ["COMMANDS"]
 def list_runs(job: OneJob = None, output: Output = None) -> None:
     """List the runs of this folder, with the phase of each."""
     with input_checked():
-        from qtj.runs.listing import recorded_runs, runs_table  # noqa: PLC0415
+        from qtj.runs.listing import recorded_runs, runs_table
 
         runs = recorded_runs(job)
         names = {id(run.job): run.name for run in runs}
@@ -33,9 +33,9 @@ def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
     Exit code: that of the run, or 130 after Ctrl-C.
     """
     with input_checked():
-        from qtj.report.page_file import page_at_end  # noqa: PLC0415
-        from qtj.runs.attach import attach_to  # noqa: PLC0415
-        from qtj.runs.folders import find_run  # noqa: PLC0415
+        from qtj.report.page_file import page_at_end
+        from qtj.runs.attach import attach_to
+        from qtj.runs.folders import find_run
 
         code = attach_to(find_run(run, artifacts), page_at_end)
     raise typer.Exit(code)
@@ -49,8 +49,8 @@ def stop(
 ) -> None:
     """Suspend an active run: its programs store a checkpoint, and `qtj run` of its file continues from there."""
     with input_checked():
-        from qtj.runs.folders import find_run  # noqa: PLC0415
-        from qtj.runs.stop import stop_run  # noqa: PLC0415
+        from qtj.runs.folders import find_run
+        from qtj.runs.stop import stop_run
 
         print_stdout(stop_run(find_run(run, artifacts), at_once=now))
 
@@ -63,8 +63,8 @@ def prune(
 ) -> None:
     """Remove old runs with their logs and artifacts, after asking. Active runs and artifacts in a bucket stay."""
     with input_checked():
-        from qtj.runs.prune import old_runs, remove_runs  # noqa: PLC0415
-        from qtj_contract.quantities import in_words  # noqa: PLC0415
+        from qtj.runs.prune import old_runs, remove_runs
+        from qtj_contract.quantities import in_words
 
         old = old_runs(job, keep)
         if not old:

@@ -31,11 +31,11 @@ def status(
     """
     with input_checked(), needs_extra("operator", "status --cluster"):
         if is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.monitor.cluster import show_cluster_status  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_status
 
             code = show_cluster_status(job_of_cluster(run, namespace), namespace, output, follow=watch)
         else:
-            from qtj.monitor.local import show_local_status  # noqa: PLC0415
+            from qtj.monitor.local import show_local_status
 
             with cluster_named():
                 code = show_local_status(run, artifacts, output, follow=watch)
@@ -57,11 +57,11 @@ def top(
         if all_namespaces and (jobs or namespace):
             raise InputError("-A shows all jobs of all namespaces: leave -A out, or JOB and -n")
         if all_namespaces or is_on_cluster(namespace, None, cluster=cluster):
-            from qtj.monitor.cluster import show_cluster_board  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_board
 
             show_cluster_board(jobs or (), namespace, output, all_namespaces=all_namespaces)
         else:
-            from qtj.monitor.local import show_local_board  # noqa: PLC0415
+            from qtj.monitor.local import show_local_board
 
             with cluster_named():
                 show_local_board(jobs or (), output)
@@ -87,11 +87,11 @@ def logs(
     """Show what the replicas of a job wrote, each line with the name and the attempt of its replica."""
     with input_checked(), needs_extra("operator", "logs --cluster"):
         if is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.monitor.cluster import show_cluster_logs  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_logs
 
             show_cluster_logs(job_of_cluster(run, namespace), replica, namespace, output, follow=follow)
         else:
-            from qtj.monitor.local_logs import show_local_logs  # noqa: PLC0415
+            from qtj.monitor.local_logs import show_local_logs
 
             with cluster_named():
                 show_local_logs(run, replica, artifacts, follow=follow, form=output)
@@ -109,11 +109,11 @@ def events(
     """Show what happened to a job; on a cluster, also to its pods, its Services and its inference."""
     with input_checked(), needs_extra("operator", "events --cluster"):
         if is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.monitor.cluster import show_cluster_events  # noqa: PLC0415
+            from qtj.monitor.cluster import show_cluster_events
 
             show_cluster_events(job_of_cluster(run, namespace), namespace, output, follow=watch)
         else:
-            from qtj.monitor.local import show_local_events  # noqa: PLC0415
+            from qtj.monitor.local import show_local_events
 
             with cluster_named():
                 show_local_events(run, artifacts, output, follow=watch)

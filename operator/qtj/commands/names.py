@@ -25,7 +25,7 @@ def runs(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that a RUN may be completed to: of runs of this folder, or of jobs of the cluster."""
     if _is_on_cluster(ctx):
         return jobs_of_cluster(ctx, incomplete)
-    from qtj.local.history import History  # noqa: PLC0415  only completion needs it
+    from qtj.local.history import History
 
     history = History()
     names = [each for job in history.jobs() for each in (job, *(run.name for run in history.runs(job)))]
@@ -36,7 +36,7 @@ def jobs(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that a JOB may be completed to: of this folder, or of the cluster."""
     if _is_on_cluster(ctx):
         return jobs_of_cluster(ctx, incomplete)
-    from qtj.local.history import History  # noqa: PLC0415
+    from qtj.local.history import History
 
     return _beginning(incomplete, History().jobs())
 
@@ -45,7 +45,7 @@ def jobs_of_cluster(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that the JOB of a cluster may be completed to."""
 
     def ask() -> Sequence[str]:
-        from qtj.cluster.names import job_names  # noqa: PLC0415
+        from qtj.cluster.names import job_names
 
         return job_names(ctx.params.get("namespace"))
 
@@ -56,7 +56,7 @@ def namespaces(incomplete: str) -> Sequence[str]:
     """Returns the names that a NAMESPACE may be completed to."""
 
     def ask() -> Sequence[str]:
-        from qtj.cluster.names import namespace_names  # noqa: PLC0415
+        from qtj.cluster.names import namespace_names
 
         return namespace_names()
 
@@ -82,7 +82,7 @@ def _is_on_cluster(ctx: typer.Context) -> bool:
 
 def _of_pods(ctx: typer.Context, job: str) -> Sequence[str]:
     def ask() -> Sequence[str]:
-        from qtj.cluster.names import replica_names  # noqa: PLC0415
+        from qtj.cluster.names import replica_names
 
         return replica_names(job, ctx.params.get("namespace"))
 
@@ -90,8 +90,8 @@ def _of_pods(ctx: typer.Context, job: str) -> Sequence[str]:
 
 
 def _of_logs(run: str) -> Sequence[str]:
-    from qtj.runs.folders import job_and_folder  # noqa: PLC0415
-    from qtj.terminal.errors import InputError  # noqa: PLC0415
+    from qtj.runs.folders import job_and_folder
+    from qtj.terminal.errors import InputError
 
     with suppress(InputError):
         job, folder = job_and_folder(run, None)

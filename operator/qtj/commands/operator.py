@@ -29,8 +29,8 @@ def crd(
     docs: Annotated[bool, typer.Option("--docs", help="The reference of its fields instead, in Markdown.")] = False,
 ) -> None:
     """Print the CustomResourceDefinition."""
-    from qtj_operator.api.crd import crd_yaml  # noqa: PLC0415
-    from qtj_operator.api.reference import reference  # noqa: PLC0415
+    from qtj_operator.api.crd import crd_yaml
+    from qtj_operator.api.reference import reference
 
     text = reference() if docs else crd_yaml()
     if check is not None:

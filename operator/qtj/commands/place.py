@@ -27,7 +27,7 @@ def cluster_named() -> Iterator[None]:
 
     No command looks there unasked: it would depend on the folder which of two jobs of one name is shown.
     """
-    from qtj.runs.folders import NoRunError  # noqa: PLC0415
+    from qtj.runs.folders import NoRunError
 
     try:
         yield

@@ -53,8 +53,8 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
-        from qtj.report.page_file import page_at_end  # noqa: PLC0415
-        from qtj.runs.run import Options, run_file  # noqa: PLC0415
+        from qtj.report.page_file import page_at_end
+        from qtj.runs.run import Options, run_file
 
         if resume and fresh:
             raise InputError("--resume and --fresh contradict each other: leave one of them out")
@@ -112,7 +112,7 @@ def report(
 def _of_cluster(
     runs: Sequence[str], namespace: str | None, output: OutputFormat | None, html: Path | None, *, scaling: bool
 ) -> str:
-    from qtj.report.cluster import report_cluster_job  # noqa: PLC0415
+    from qtj.report.cluster import report_cluster_job
 
     if scaling or len(runs) > 1:
         raise InputError("runs of this machine can be compared, and jobs of a cluster cannot: name one job")
@@ -120,8 +120,8 @@ def _of_cluster(
 
 
 def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
-    from qtj.report.report import report_for_programs, report_runs  # noqa: PLC0415
-    from qtj.runs.folders import check_different, find_run  # noqa: PLC0415
+    from qtj.report.report import report_for_programs, report_runs
+    from qtj.runs.folders import check_different, find_run
 
     if artifacts and len(runs) > 1:
         raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
@@ -135,9 +135,9 @@ def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | N
 
 
 def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat | None) -> str:
-    from qtj.local.history import History  # noqa: PLC0415
-    from qtj.report.scaling import scaling_of  # noqa: PLC0415
-    from qtj.report.scaling_report import report_scaling  # noqa: PLC0415
+    from qtj.local.history import History
+    from qtj.report.scaling import scaling_of
+    from qtj.report.scaling_report import report_scaling
 
     if artifacts:
         raise InputError("--artifacts is the folder of one run, and --scaling compares several: leave one of them out")

@@ -35,7 +35,7 @@ fi"""
 
 def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> None:
     """Print a script with which TAB completes commands, options, names and files; put it where your shell reads it."""
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(prog_name="qtj", complete_var=COMPLETE_VARIABLE, shell=shell.value)
     print_stdout(script + (_AT_ONCE if shell is Shell.ZSH else ""))
@@ -63,8 +63,8 @@ def init(
     No file is overwritten.
     """
     with input_checked():
-        from qtj.create.init import write_job  # noqa: PLC0415
-        from qtj.runs.folders import check_not_empty  # noqa: PLC0415
+        from qtj.create.init import write_job
+        from qtj.runs.folders import check_not_empty
 
         check_not_empty(artifacts)
         if kind is None and not sys.stdin.isatty():
@@ -89,8 +89,8 @@ def doctor(
     0.
     """
     with input_checked():
-        from qtj.doctor.doctor import run_doctor  # noqa: PLC0415
-        from qtj.runs.folders import folder_named  # noqa: PLC0415
+        from qtj.doctor.doctor import run_doctor
+        from qtj.runs.folders import folder_named
 
         folder_named(artifacts)  # refuses what qtj run refuses
         code = run_doctor(output, artifacts)

@@ -52,7 +52,7 @@ def _findings(artifacts: str | None) -> Iterator[Finding]:
 
 def _cluster() -> Finding:
     try:
-        from qtj.doctor.cluster import cluster  # noqa: PLC0415  an optional library
+        from qtj.doctor.cluster import cluster
     except ModuleNotFoundError as problem:
         return Finding("cluster", Level.WARNING, f"not checked, without {problem.name}")
     return cluster()

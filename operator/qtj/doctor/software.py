@@ -95,7 +95,7 @@ def _written(uri: str) -> Finding:
 def _python(script: str, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-c", script, *arguments]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)  # noqa: S603  ours
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"no answer within {seconds:.0f} s") from None
 

@@ -45,7 +45,7 @@ class _Loader(KubectlLoader):
         self._file = name
         self._values = values
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if next(self._values) > MOST_VALUES:
             line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
             raise _TooManyError(f"{self._file}:{line}: {TOO_MANY}")
@@ -84,7 +84,7 @@ def documents_of(name: str, text: str) -> Iterator[yaml.Node]:
         raise InputError("\n".join(wrong))
 
 
-def value_of(node: yaml.Node) -> Any:  # noqa: ANN401  JSON
+def value_of(node: yaml.Node) -> Any:
     """Returns the value of a document of `documents_of` as new objects, with its aliases expanded."""
     if isinstance(node, yaml.MappingNode):
         merged: dict[str, Any] = {}

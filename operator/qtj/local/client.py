@@ -30,7 +30,7 @@ class MemoryClient:
         namespace: str | None,
         labels: Mapping[str, str],
         *,
-        fresh: bool = False,  # noqa: ARG002  it always is
+        fresh: bool = False,
     ) -> Sequence[Object]:
         """See `Client.list`."""
         return list(self._store.select(resource, namespace, labels))
@@ -57,7 +57,7 @@ class MemoryClient:
         try:
             self._store.delete(resource, namespace, name, version, force=force)
         except ApiError as error:
-            if error.code != 404:  # noqa: PLR2004
+            if error.code != 404:
                 raise
         return await self.get(resource, namespace, name)
 

@@ -78,7 +78,7 @@ class ForkServer:
         self._folder = Path.cwd()
         self._connection, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(
                 [sys.executable, "-m", "qtj_trainer.fork_server", launch.__file__, "-" * _ROOM],
                 env={**self._environment, "QTJ_FORK_SERVER_ROOM": "-" * _ROOM},
                 stdin=theirs.fileno(),
@@ -108,7 +108,7 @@ class ForkServer:
         await asyncio.shield(self._loading)
 
     async def _load(self) -> None:
-        self._connection.setblocking(False)  # noqa: FBT003
+        self._connection.setblocking(False)
         try:
             self._has_ended = not await asyncio.get_running_loop().sock_recv(self._connection, 1)
         except OSError:

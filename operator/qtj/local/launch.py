@@ -110,7 +110,7 @@ def supervise(*, execute: bool) -> tuple[list[bytes], dict[bytes, bytes]]:
     _answer(program)
     code = _end(program, _watched(program, woken))
     if scratch and _is_alone():
-        import shutil  # noqa: PLC0415  half a megabyte, seldom needed
+        import shutil
 
         shutil.rmtree(scratch, ignore_errors=True)
     os._exit(code)
@@ -249,7 +249,7 @@ def _exit_code(status: int) -> int:
 
 def _prctl(option: int, value: int) -> None:
     if _LINUX:
-        import ctypes  # noqa: PLC0415
+        import ctypes
 
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 

@@ -21,7 +21,7 @@ def copied(obj: Object) -> dict[str, Any]:
     return {key: _copied_value(value) for key, value in obj.items()}
 
 
-def _copied_value(value: Any) -> Any:  # noqa: ANN401  JSON
+def _copied_value(value: Any) -> Any:
     kind = type(value)
     if kind is str or kind is int or kind is bool:
         return value

@@ -50,7 +50,7 @@ class Prober:
         if startup and not await self._starts_up(startup):
             return _reason("startup", startup)
         if startup and not self._container.get("readinessProbe"):
-            self._ready(True)  # noqa: FBT003
+            self._ready(True)
         liveness = self._container.get("livenessProbe")
         async with asyncio.TaskGroup() as tasks:
             readiness = tasks.create_task(self._follow(self._container.get("readinessProbe"), self._ready))

@@ -44,9 +44,7 @@ def start_supervisor(control: socket.socket, output: int) -> subprocess.Popen[by
     Raises:
         OSError: This machine lacks the resources for it.
     """
-    return subprocess.Popen(  # noqa: S603
-        _COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True
-    )
+    return subprocess.Popen(_COMMAND, stdin=control.fileno(), stdout=output, stderr=output, start_new_session=True)
 
 
 class Supervisors:

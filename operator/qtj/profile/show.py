@@ -69,10 +69,10 @@ def profile_on_cluster(name: str, namespace: str | None, length: Length, say: Sa
         InputError: See `take_profile`; or there is no such job, or the API server refuses.
         ModuleNotFoundError: The libraries for it are not installed.
     """
-    from qtj.cluster.connection import on_cluster  # noqa: PLC0415  the client of Kubernetes
-    from qtj.cluster.jobs import job_named  # noqa: PLC0415
-    from qtj.profile.there import ClusterTarget  # noqa: PLC0415
-    from qtj_operator.cluster.api import ApiClient  # noqa: PLC0415
+    from qtj.cluster.connection import on_cluster
+    from qtj.cluster.jobs import job_named
+    from qtj.profile.there import ClusterTarget
+    from qtj_operator.cluster.api import ApiClient
 
     async def take(client: ApiClient, where: str) -> Taken:
         target = ClusterTarget(client, where, await job_named(client, (where, name)))

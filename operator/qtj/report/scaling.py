@@ -157,7 +157,7 @@ def _notes(runs: Sequence[RecordedRun], measured: Sequence[Scale], unmeasured: S
         yield f"left out, because no throughput is recorded: {', '.join(unmeasured)}"
 
 
-def _workload(job: Mapping[str, Any]) -> Any:  # noqa: ANN401  JSON, only compared
+def _workload(job: Mapping[str, Any]) -> Any:
     """Returns everything that decides the work of a training, on any number of devices."""
     spec = job.get("spec") or {}
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or [{}]

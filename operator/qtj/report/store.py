@@ -28,8 +28,8 @@ def read_any(uri: str) -> bytes | None:
 
 def _read_object(uri: str) -> bytes | None:
     try:
-        from google.api_core.exceptions import NotFound  # noqa: PLC0415  optional, and two seconds to import
-        from google.cloud.storage import Blob, Client  # noqa: PLC0415
+        from google.api_core.exceptions import NotFound
+        from google.cloud.storage import Blob, Client
     except ImportError:
         need = "needs google-cloud-storage, which `pip install google-cloud-storage` installs"
         raise NoAccessError(f"to read {uri} {need}") from None

@@ -16,7 +16,7 @@ _MOST_BYTES = 256 * 1024
 """`TotalAnnotationSizeLimitB`: the limit for all annotations of an object together, keys and values."""
 
 
-def broken_metadata(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
+def broken_metadata(metadata: Any) -> Iterator[Mistake]:
     """Yields the rules that metadata breaks. Fields with a wrong type are skipped."""
     meta = metadata if isinstance(metadata, Mapping) else {}
     if isinstance(namespace := meta.get("namespace"), str) and (what := dns_label(namespace)):
@@ -31,7 +31,7 @@ def broken_metadata(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a
         yield ("annotations",), f"these have {size:,} bytes, and Kubernetes accepts {_MOST_BYTES:,}: shorten them"
 
 
-def broken_labels(labels: Any) -> Iterator[Mistake]:  # noqa: ANN401
+def broken_labels(labels: Any) -> Iterator[Mistake]:
     """Yields the rules that labels, or a selector of labels, break."""
     for key, value in _mapping(labels).items():
         if what := qualified_name(key) or label_value(value or ""):

@@ -38,7 +38,7 @@ class Models:
     def __init__(self, fields: Mapping[str, Mapping[str, str]]) -> None:
         self._fields = fields
 
-    def mistakes(self, value: Any, kind: str) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
+    def mistakes(self, value: Any, kind: str) -> Iterator[Mistake]:
         """Yields what is wrong with a value of a type: unknown fields, and values of other types."""
         if value is None:  # counts as left out
             return

@@ -11,13 +11,13 @@ from qtj.rules.pod import broken_rules
 __all__ = ["metadata_mistakes", "template_mistakes"]
 
 
-def template_mistakes(template: Any) -> Iterator[Mistake]:  # noqa: ANN401  what a user wrote
+def template_mistakes(template: Any) -> Iterator[Mistake]:
     """Yields what is wrong with a PodTemplateSpec: unknown fields, wrong types or, without these, broken rules."""
     found = list(shipped_models().mistakes(template, "V1PodTemplateSpec"))
     yield from found or broken_rules(template)
 
 
-def metadata_mistakes(metadata: Any) -> Iterator[Mistake]:  # noqa: ANN401
+def metadata_mistakes(metadata: Any) -> Iterator[Mistake]:
     """Yields what is wrong with the metadata of any object: unknown fields, wrong types, and broken rules."""
     yield from shipped_models().mistakes(metadata, "V1ObjectMeta")
     yield from broken_metadata(metadata)

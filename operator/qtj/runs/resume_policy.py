@@ -127,7 +127,7 @@ def _retry_of(spec: Mapping[str, Any]) -> int:
     return retry if isinstance(retry, int) else 0
 
 
-def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a spec
+def _forbids(before: Any, now: Any) -> str | None:
     """Returns why a run cannot continue with a changed value of an immutable field. More epochs are allowed."""
     if before == now:
         return None
@@ -137,7 +137,7 @@ def _forbids(before: Any, now: Any) -> str | None:  # noqa: ANN401  fields of a 
     return "it has fewer epochs than the run to continue" if fewer else None
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     """Returns the value of a field with changed numbers of epochs."""
     if isinstance(value, dict):
         return {key: _mapped(each, change) for key, each in value.items()}
@@ -152,7 +152,7 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
     return items
 
 
-def _epochs(value: Any) -> list[int]:  # noqa: ANN401
+def _epochs(value: Any) -> list[int]:
     """Returns the numbers of epochs in the value of a field, in order."""
     found: list[int] = []
 

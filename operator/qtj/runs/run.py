@@ -90,7 +90,7 @@ class _Interrupts:
         if self._count == 1:
             self._view.print("stopping: the programs are asked to end, checkpoints stay; again kills them", "yellow")
             self._session.stop()
-        elif self._count == 2:  # noqa: PLR2004
+        elif self._count == 2:
             self._session.kill()
         else:
             self._view.restore_terminal()

@@ -149,7 +149,7 @@ def _structural(model: type[Spec] | type[Status]) -> dict[str, Any]:
     return inlined
 
 
-def _inline(node: Any, defs: dict[str, Any]) -> Any:  # noqa: ANN401  JSON is anything
+def _inline(node: Any, defs: dict[str, Any]) -> Any:
     if isinstance(node, list):
         return [_inline(item, defs) for item in node]
     if not isinstance(node, dict):

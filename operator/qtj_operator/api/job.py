@@ -280,7 +280,7 @@ def _digest(written: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON
+def _without_nulls(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, Sequence) and not isinstance(value, str):

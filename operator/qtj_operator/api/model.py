@@ -31,7 +31,7 @@ class Model(BaseModel):
         """
         return cls.model_validate(written, extra=extra, by_alias=True, by_name=False)
 
-    def changed(self, **values: Any) -> Self:  # noqa: ANN401  fields of every type
+    def changed(self, **values: Any) -> Self:
         """Returns a copy with other values; unlike `model_copy`, it rejects names that are not fields.
 
         Args:

@@ -67,7 +67,7 @@ _CHOICES = {"enum", "literal_error"}
 _WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
 
 
-class InvalidJob(ValueError):  # noqa: N818  it names what is wrong, as httpx's InvalidURL does
+class InvalidJob(ValueError):
     """An object that is not valid; the message is one sentence for its author.
 
     Attributes:
@@ -150,7 +150,7 @@ def dotted(path: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
-def _without(value: Any, path: Sequence[int | str]) -> Any:  # noqa: ANN401  JSON
+def _without(value: Any, path: Sequence[int | str]) -> Any:
     """Returns `value` without what is at `path`; None if nothing is left, or if nothing is at `path`."""
     if not path:
         return None

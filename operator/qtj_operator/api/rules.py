@@ -31,7 +31,7 @@ class Rule:
 def checked(*rules: Rule) -> AfterValidator:
     """Returns the annotation of a type that rejects values which break one of the rules."""
 
-    def check(value: Any) -> Any:  # noqa: ANN401  any field's type
+    def check(value: Any) -> Any:
         enforce(value, *rules)
         return value
 

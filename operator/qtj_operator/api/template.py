@@ -62,7 +62,7 @@ class _Part(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _read(cls, written: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  JSON
+    def _read(cls, written: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         part = handler(written)
         if part is not written:
             part._written = written  # noqa: SLF001  a part of this class
@@ -161,7 +161,7 @@ class PodTemplate(_Part):
     spec: PodSpec
 
 
-def read_template(written: Any) -> PodTemplate:  # noqa: ANN401  whatever a user wrote
+def read_template(written: Any) -> PodTemplate:
     """Reads a template.
 
     Raises:

@@ -66,7 +66,7 @@ class ApiClient:
         try:
             found: Object = await self._request("GET", resource, namespace, name)
         except ApiError as error:
-            if error.code == 404:  # noqa: PLR2004
+            if error.code == 404:
                 return None
             raise
         return found
@@ -77,7 +77,7 @@ class ApiClient:
         namespace: str | None,
         labels: Mapping[str, str],
         *,
-        fresh: bool = False,  # noqa: ARG002  it always is
+        fresh: bool = False,
     ) -> Sequence[Object]:
         """See `Client.list`; read in pages, so that neither side holds a large cluster at once."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
@@ -126,7 +126,7 @@ class ApiClient:
             answer = await self._open("GET", self._url(resource, namespace, query=query), None, limits)
             code = answer.status
             async with answer:
-                if code >= 400:  # noqa: PLR2004
+                if code >= 400:
                     raise _refusal(answer, await answer.read())
                 try:
                     async for line in answer.content:
@@ -160,7 +160,7 @@ class ApiClient:
         try:
             left: Object = await self._request("DELETE", resource, namespace, name, body=body)
         except ApiError as error:
-            if error.code != 404:  # noqa: PLR2004
+            if error.code != 404:
                 raise
             return None
         return left if _is_held(left) else None
@@ -180,7 +180,7 @@ class ApiClient:
         *,
         query: Mapping[str, str] | None = None,
         body: Object | Sequence[Object] | None = None,
-    ) -> Any:  # noqa: ANN401  JSON
+    ) -> Any:
         code = 0
         limits = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         try:
@@ -190,7 +190,7 @@ class ApiClient:
             raise _unreachable(error) from error
         finally:
             self._metrics.requested(verb, resource.value[1], code)
-        if code >= 400:  # noqa: PLR2004
+        if code >= 400:
             raise _refusal(answer, text)
         try:
             return json.loads(text)
@@ -226,7 +226,7 @@ class ApiClient:
 
     def _update_clock(self, code: int, headers: Mapping[str, str], sent: float) -> None:
         """Uses only the server's own time: a refusal may be a proxy's, and what has an age comes from a cache."""
-        if code < 400 and "Age" not in headers:  # noqa: PLR2004
+        if code < 400 and "Age" not in headers:
             self._clock.update(headers.get("Date", ""), sent)
 
 

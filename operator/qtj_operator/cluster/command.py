@@ -50,9 +50,9 @@ def main(arguments: Sequence[str], program: str) -> int:
     """
     options = _parser(program).parse_args(arguments)
 
-    from qtj_operator.cluster.operator import Settings, run_operator  # noqa: PLC0415
-    from qtj_operator.cluster.server import PortError  # noqa: PLC0415
-    from qtj_operator.controller.client import ApiError  # noqa: PLC0415
+    from qtj_operator.cluster.operator import Settings, run_operator
+    from qtj_operator.cluster.server import PortError
+    from qtj_operator.controller.client import ApiError
 
     _log(options.log_format, verbose=options.verbose)
     settings = Settings(
@@ -115,7 +115,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def _log(form: str, *, verbose: bool) -> None:
-    from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415
+    from pythonjsonlogger.json import JsonFormatter
 
     fields = "%(asctime)s %(levelname)s %(name)s %(message)s"
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")

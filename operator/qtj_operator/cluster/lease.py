@@ -88,7 +88,7 @@ class Lease(LeaseLock):
         return not isinstance(await self._ask("create", created, 409), Exception)
 
     async def update(self, name: str, namespace: str, updated_record: LeaderElectionRecord) -> bool:
-        assert self.lease_reference is not None  # noqa: S101  the library reads it before
+        assert self.lease_reference is not None
         self.lease_reference.spec = self.update_lease(updated_record, self.lease_reference.spec)
         replaced = self.api_instance.replace_namespaced_lease(name, namespace, self.lease_reference)
         return not isinstance(await self._ask("update", replaced, 404, 409), Exception)
@@ -103,7 +103,7 @@ class Lease(LeaseLock):
         )
         if isinstance(lease, Exception) or self.election_record(lease).holder_identity != self.identity:
             return
-        assert lease.metadata is not None  # noqa: S101  what is read has some
+        assert lease.metadata is not None
         seen = kubernetes.V1Preconditions(resource_version=lease.metadata.resource_version, uid=lease.metadata.uid)
         body = kubernetes.V1DeleteOptions(preconditions=seen)
         await self._ask(

@@ -63,7 +63,7 @@ class _State:
     leads: bool = False
     waits: bool = False
 
-    def stands_by(self, waits: bool) -> None:  # noqa: FBT001  a callback
+    def stands_by(self, waits: bool) -> None:
         self.waits = waits
 
     @property
@@ -159,7 +159,7 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
         try:
             await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
         except ApiError as error:
-            if error.code == 404:  # noqa: PLR2004
+            if error.code == 404:
                 raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None
             if error.code in _FINAL or not patient:
                 raise

@@ -57,13 +57,13 @@ class _Patience:
 class _NoDifferences(kopf.DiffBaseStorage):
     """Finds no differences: kopf copies each object whole to look for some, and only its other handlers use them."""
 
-    def build(self, **_: Any) -> kopf.BodyEssence:  # noqa: ANN401
+    def build(self, **_: Any) -> kopf.BodyEssence:
         return kopf.BodyEssence()
 
-    def fetch(self, **_: Any) -> None:  # noqa: ANN401
+    def fetch(self, **_: Any) -> None:
         return
 
-    def store(self, **_: Any) -> None:  # noqa: ANN401
+    def store(self, **_: Any) -> None:
         """Stores nothing: the object is the user's."""
 
 
@@ -92,7 +92,7 @@ async def watch(transport: kubernetes.ApiClient, feed: Feed, namespace: str | No
 
 
 def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, feed: Feed) -> None:
-    async def job(*, event: kopf.RawEvent, **_: Any) -> None:  # noqa: ANN401
+    async def job(*, event: kopf.RawEvent, **_: Any) -> None:
         if event["type"] is not None:  # what is listed is there already
             feed.changed(_JOBS, event["type"], dict(event["object"]))
 
@@ -100,7 +100,7 @@ def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, 
     logins = Turns(_BETWEEN_LOGINS_SECONDS)
 
     @kopf.on.login(registry=registry)
-    async def login(**_: Any) -> kopf.AiohttpSession:  # noqa: ANN401
+    async def login(**_: Any) -> kopf.AiohttpSession:
         if await logins.next():
             log.warning("the API server does not accept the operator's credentials, which are read again")
         return kopf.AiohttpSession(

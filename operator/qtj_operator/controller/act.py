@@ -38,7 +38,7 @@ _NO_POD_GROUPS = (
 )
 
 
-class JobChanged(Exception):  # noqa: N818  it is no error
+class JobChanged(Exception):
     """The job was deleted, created again, suspended or edited while a pass over it was under way."""
 
 
@@ -158,7 +158,7 @@ async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | No
     except ApiError as error:
         if error.reason == "AlreadyExists":
             return await _is_ours(client, resource, job, manifest, called)
-        if error.code == 404 and resource is Resource.POD_GROUPS:  # noqa: PLR2004
+        if error.code == 404 and resource is Resource.POD_GROUPS:
             return Obstacle(Reason.CHILD_REJECTED, _NO_POD_GROUPS)
         refused = error.final or error.refused_by
         why = f"was refused by {error.refused_by or 'the API server'}" if refused else "cannot be created"

@@ -41,7 +41,7 @@ async def _is_ready(client: Client, limit: asyncio.Semaphore, name: str) -> bool
         async with limit:
             node = await client.get(Resource.NODES, None, name)
     except ApiError as error:
-        if error.code == 403:  # noqa: PLR2004
+        if error.code == 403:
             return None
         raise
     return node is not None and parse_readiness(node)

@@ -51,14 +51,14 @@ def _shape(model: type[BaseModel]) -> _Shape:
     return shape
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401  a type
+def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Returns the model that an annotation is, or that is an item or an alternative of it."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
 
 
-def _kept(value: Any, shape: _Shape | None) -> Any:  # noqa: ANN401  JSON
+def _kept(value: Any, shape: _Shape | None) -> Any:
     if shape is None:
         return value
     if isinstance(value, list):

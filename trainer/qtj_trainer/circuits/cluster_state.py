@@ -19,7 +19,7 @@ def cluster_state(qubits: Sequence[cirq.Qid]) -> cirq.Circuit:
     Raises:
         ValueError: If there are fewer than 3 qubits.
     """
-    if len(qubits) < 3:  # noqa: PLR2004  the smallest ring, see above
+    if len(qubits) < 3:
         raise ValueError(f"a cluster state on a ring needs at least 3 qubits, not {len(qubits)}")
     bonds = zip(qubits, [*qubits[1:], qubits[0]], strict=True)
     return cirq.Circuit(cirq.H.on_each(*qubits), [cirq.CZ(*bond) for bond in bonds])

@@ -26,10 +26,10 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  any attribute
+def __getattr__(name: str) -> Any:
     """Imports what needs TensorFlow when it is first used: the rest of this package is used before TensorFlow."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

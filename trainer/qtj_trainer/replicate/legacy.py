@@ -7,7 +7,7 @@ from qtj_trainer.errors import UserError
 __all__ = ["check_optimizer"]
 
 
-def check_optimizer(optimizer: Any) -> None:  # noqa: ANN401  of either Keras, without types
+def check_optimizer(optimizer: Any) -> None:
     """Checks that an optimizer can create its variables before the first step.
 
     Raises:

@@ -98,7 +98,7 @@ def serve(cluster: Cluster, *, profiler_port: int | None = None) -> tf.distribut
     Raises:
         UserError: If its port is in use.
     """
-    assert cluster.me  # noqa: S101  only processes of a cluster serve
+    assert cluster.me
     # Each remote call holds a thread of its worker, and a machine may have fewer processors than there are workers.
     config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=max(4, cluster.size + 1))
     try:

@@ -22,7 +22,7 @@ class Adapter(Numbers, Protocol):
     def name(self) -> str:
         """What kind of thing this is."""
 
-    def fingerprint(self, options: Any) -> str:  # noqa: ANN401  an instance of its own options
+    def fingerprint(self, options: Any) -> str:
         """Returns a digest of its structure."""
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
@@ -41,7 +41,7 @@ class Adapter(Numbers, Protocol):
     def dump(self) -> bytes:
         """Encodes the weights; equal weights give equal bytes. All processes call it, each with its own weights."""
 
-    def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  what was given to the program
+    def load(self, data: bytes, *, otherwise: str) -> Any:
         """Restores encoded weights.
 
         Args:

@@ -44,7 +44,7 @@ class ArrayState:
     name = "arrays"
     suffix = "npz"
 
-    def __init__(self, tree: Any) -> None:  # noqa: ANN401  anything may be in a tree
+    def __init__(self, tree: Any) -> None:
         self._tree = tree
         self._first, arrays = describe(tree)
         self._digest = _digest(self._first, arrays)
@@ -63,7 +63,7 @@ class ArrayState:
         """
         newest = checkpoints.newest()
         if self._strategy:
-            from qtj_trainer.run.agreement import agree  # noqa: PLC0415
+            from qtj_trainer.run.agreement import agree
 
             agree(newest.position.step if newest else 0, self._strategy)
             return newest
@@ -120,7 +120,7 @@ class ArrayState:
             raise UserError(f"an array of the weights has the reserved name {_STRUCTURE}: give it another key")
         return arrays_to_bytes({**arrays, _STRUCTURE: np.array(json.dumps(description))})
 
-    def load(self, data: bytes, *, otherwise: str) -> Any:  # noqa: ANN401  of the type of what was given
+    def load(self, data: bytes, *, otherwise: str) -> Any:
         """Puts encoded weights into the tree. Returns the tree, or a new one if it cannot be changed in place."""
         try:
             arrays = dict(arrays_from_bytes(data))
@@ -133,7 +133,7 @@ class ArrayState:
     def leave_together(self, cluster: Cluster) -> None:
         """Waits until all processes of a TensorFlow strategy can end. Without a strategy, it does not wait."""
         if self._strategy:
-            from qtj_trainer.replicate.strategy import leave_together  # noqa: PLC0415
+            from qtj_trainer.replicate.strategy import leave_together
 
             leave_together(self._strategy, cluster)
 

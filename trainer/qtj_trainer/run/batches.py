@@ -145,7 +145,7 @@ def _gathered(chosen: tf.data.Dataset, examples: Examples) -> tf.data.Dataset:
 def _decoded(chosen: tf.data.Dataset, examples: Examples) -> tf.data.Dataset:
     """Decodes each example by itself, several in parallel, and makes batches of them again."""
     decode = examples.decode
-    assert decode is not None  # noqa: S101  the caller has checked it
+    assert decode is not None
     inputs, labels = tf.constant(examples.inputs), tf.constant(examples.labels)
 
     def read(index: tf.Tensor, weight: tf.Tensor) -> Batch:

@@ -65,7 +65,7 @@ class Board:
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self.has_introduction and problem is None:
-            from qtj_trainer.run.introduction import write_success  # noqa: PLC0415  as below
+            from qtj_trainer.run.introduction import write_success
 
             with self._writer(_RUN, 0).as_default(0):
                 write_success()
@@ -81,7 +81,7 @@ class Board:
             introduction: What is trained.
             step: The step after which this attempt continues.
         """
-        from qtj_trainer.run.introduction import write_introduction  # noqa: PLC0415  the first step needs no TensorBoard
+        from qtj_trainer.run.introduction import write_introduction
 
         writers = self._writer(_RUN, 0), self._writer("train", step + 1)
         write_introduction(introduction, self._folder, *writers, step)
@@ -120,7 +120,7 @@ class Board:
             _draw(curves)
         self._copies.grown()
 
-    def _writer(self, part: str, first_step: int) -> Any:  # noqa: ANN401  TensorFlow's writers carry no types
+    def _writer(self, part: str, first_step: int) -> Any:
         """Returns the writer of a part, whose first point in this attempt is at a step or later."""
         if part not in self._writers:
             folder = Path(self._local.name, part)

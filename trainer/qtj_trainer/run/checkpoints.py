@@ -70,7 +70,7 @@ class Trained(Protocol):
     def name(self) -> str:
         """Its name."""
 
-    def fingerprint(self, options: Any) -> str:  # noqa: ANN401  an instance of its own options
+    def fingerprint(self, options: Any) -> str:
         """Returns a digest of the model's structure."""
 
 

@@ -62,7 +62,7 @@ def _logs(
     log_format: Annotated[LogFormat, typer.Option(help="For people, or for programs that collect logs.")] = (
         LogFormat.TEXT
     ),
-    check: Annotated[  # noqa: ARG001  read where it is needed
+    check: Annotated[
         bool, typer.Option("--check", help="Report what is wrong with the arguments, and do nothing else.")
     ] = False,
 ) -> None:
@@ -73,7 +73,7 @@ def _logs(
 
 
 def _json_formatter() -> logging.Formatter:
-    from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415
+    from pythonjsonlogger.json import JsonFormatter
 
     return JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s")
 
@@ -136,7 +136,7 @@ def _artifacts_option(workload: str) -> inspect.Parameter:
     return _parameter("artifacts", _default_artifacts(workload), str, option)
 
 
-def _parameter(name: str, default: object, kind: Any, option: Any) -> inspect.Parameter:  # noqa: ANN401  typer's types
+def _parameter(name: str, default: object, kind: Any, option: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
@@ -164,7 +164,7 @@ def _only_checks(context: typer.Context) -> bool:
 def _train_command(workload: Workload) -> Callable[..., None]:
     """Builds a function with the workload's options as parameters, for typer to read."""
 
-    def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:  # noqa: ANN401  as declared
+    def command(context: typer.Context, *, artifacts: str, **options: Any) -> None:
         _check_circuit(options)
         checked = workload.options(**options)
         check_evaluator(os.environ, checked)

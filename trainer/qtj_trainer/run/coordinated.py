@@ -108,7 +108,7 @@ class Coordinated(Loop):
         return self._strategy.run(replica)
 
 
-def _fetched(fetch: Callable[[], Any]) -> Any:  # noqa: ANN401  the type that is fetched
+def _fetched(fetch: Callable[[], Any]) -> Any:
     """Returns a value that is fetched again as long as workers are lost."""
     previous: tf.errors.OpError | None = None
     while True:

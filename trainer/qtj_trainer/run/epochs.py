@@ -98,7 +98,7 @@ class RunningEpoch:
             self._since = time.perf_counter()
         self._steps_are_items = False
 
-    def step(self, *, loss: Any = None) -> None:  # noqa: ANN401  a number of any framework
+    def step(self, *, loss: Any = None) -> None:
         """Reports the loss of a step; outside of `steps`, also counts the step.
 
         Args:
@@ -112,7 +112,7 @@ class RunningEpoch:
         if not self._steps_are_items:
             self._end_step()
 
-    def report(self, *, loss: Any = None, **scores: Any) -> None:  # noqa: ANN401  numbers of any framework
+    def report(self, *, loss: Any = None, **scores: Any) -> None:
         """Reports the numbers of the epoch to the job and in the log. At most once, at the end of the epoch.
 
         An epoch that ends with `break` counts as finished if it was reported.
@@ -172,7 +172,7 @@ class RunningEpoch:
         self._end_step_left()
         if self._reported is None:
             self.report()
-        assert self._reported  # noqa: S101  by the line before
+        assert self._reported
         self._is_over = True
         if self._training.telemetry.progress.steps is not None:
             steps = self._reported.step - self._first_step

@@ -70,8 +70,8 @@ def evaluate(run: Run) -> Result:
     with none_collected():
         loop = _loop(run)
 
-    from qtj_trainer.run.board import Board  # noqa: PLC0415  after TensorFlow was set up
-    from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
+    from qtj_trainer.run.board import Board
+    from qtj_trainer.run.undecodable import inputs_named
 
     name = run_name(run.replica.environment)
     with Board(run.replica.store, name) as board, inputs_named(*loop.examples):
@@ -79,12 +79,12 @@ def evaluate(run: Run) -> Result:
 
 
 def _loop(run: Run) -> "Loop":
-    from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415
+    from qtj_trainer.replicate.strategy import start_tensorflow
 
     strategy, _ = start_tensorflow(Cluster.alone(), devices=run.options.devices)
     run.replica.telemetry.activity = "preparing"
 
-    from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
+    from qtj_trainer.run.synchronous import Synchronous
 
     training, held_out = run.encoded(run.workload.split(run.options))
     return Synchronous(run.workload, run.options, strategy, training=training, held_out=held_out)
@@ -148,7 +148,7 @@ class _Evaluator:
 
     def _evaluate_weights(self, result: Result) -> None:
         """Evaluates the trained weights: the checkpoint of the last step is deleted once the result is stored."""
-        from qtj_trainer.weights import load_weights  # noqa: PLC0415
+        from qtj_trainer.weights import load_weights
 
         data, model = read_verified(Address(result.weights.uri, result.weights.sha256)), self.loop.model
         load_weights(model, data, otherwise=f"the weights do not fit the model {model.name}")

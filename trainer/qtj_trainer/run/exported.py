@@ -40,7 +40,7 @@ class _Layer(Protocol):
         """Returns the circuit with the learned angles."""
 
 
-def store_circuits(store: Store, weights: str, model: Any) -> dict[str, list[str]]:  # noqa: ANN401  of either Keras
+def store_circuits(store: Store, weights: str, model: Any) -> dict[str, list[str]]:
     """Stores each circuit of a model with its learned angles, in Cirq's JSON and, if possible, in OpenQASM 3.
 
     A circuit that cannot be stored is logged and left out, because the training is complete without it.
@@ -68,7 +68,7 @@ def _unique(name: str, taken: Container[str]) -> str:
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
-def circuit_layers(model: Any) -> list[_Layer]:  # noqa: ANN401  of either Keras
+def circuit_layers(model: Any) -> list[_Layer]:
     """Returns the layers of a model that have a circuit."""
     return [each for each in getattr(model, "submodules", ()) if isinstance(each, _Layer)]
 
@@ -86,7 +86,7 @@ def _stored(store: Store, stem: str, layer: _Layer) -> Iterator[str]:
 
 
 def _as_json(layer: _Layer) -> str:
-    import cirq  # noqa: PLC0415  loaded already if there is such a layer
+    import cirq
 
     _, readouts, inputs, _ = layer.specification
     text: str = cirq.to_json({"circuit": layer.bound(), "readouts": list(readouts), "inputs": list(inputs)})
@@ -94,7 +94,7 @@ def _as_json(layer: _Layer) -> str:
 
 
 def _as_qasm(layer: _Layer) -> str:
-    from qtj_trainer.simulate.qasm import to_qasm  # noqa: PLC0415
+    from qtj_trainer.simulate.qasm import to_qasm
 
     _, readouts, inputs, _ = layer.specification
     return to_qasm(layer.bound(), readouts, inputs)

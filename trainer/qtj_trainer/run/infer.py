@@ -85,10 +85,10 @@ def _predict(
     workload: Workload, options: "Options", weights: bytes, held_out: Arrays
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     with none_collected():
-        from qtj_trainer.replicate.strategy import start_tensorflow  # noqa: PLC0415  11 seconds, after cheap checks
-        from qtj_trainer.run.batches import Batch, batches, steps_per_epoch  # noqa: PLC0415
-        from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
-        from qtj_trainer.weights import load_weights  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import start_tensorflow
+        from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
+        from qtj_trainer.run.undecodable import inputs_named
+        from qtj_trainer.weights import load_weights
 
         start_tensorflow(Cluster.alone())
         model = workload.model(options)

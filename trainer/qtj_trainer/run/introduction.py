@@ -32,7 +32,7 @@ class Introduction:
     drawing: str = ""
 
 
-def write_introduction(introduction: Introduction, name: str, run: Any, train: Any, step: int) -> None:  # noqa: ANN401
+def write_introduction(introduction: Introduction, name: str, run: Any, train: Any, step: int) -> None:
     """Writes what is known. A part that cannot be drawn is logged and left out.
 
     Args:
@@ -60,7 +60,7 @@ def write_success() -> None:
     _write(summary.session_end_pb(api_pb2.STATUS_SUCCESS))
 
 
-def _write(message: Any) -> None:  # noqa: ANN401  protobuf carries no types
+def _write(message: Any) -> None:
     tf.summary.experimental.write_raw_pb(message.SerializeToString())
 
 
@@ -72,7 +72,7 @@ def _shown(options: Mapping[str, Any]) -> dict[str, bool | float | str]:
 
 def _pictures(model: tf_keras.Model) -> Iterator[tuple[str, Any]]:
     """Yields each circuit of a model once, with the name of its first layer: filters have the same circuit."""
-    from qtj_trainer.simulate.picture import picture  # noqa: PLC0415  a model without circuits needs no Cirq
+    from qtj_trainer.simulate.picture import picture
 
     seen: list[Any] = []
     for layer in circuit_layers(model):

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["training_callback"]
 
 
-def training_callback(training: "ProgramTraining", adapter: "KerasModel") -> Any:  # noqa: ANN401  a callback of its Keras
+def training_callback(training: "ProgramTraining", adapter: "KerasModel") -> Any:
     """Returns a callback that reports the steps and epochs of `fit` to a training."""
     if is_of_keras_2(adapter.model):
         base = tf_keras.callbacks.Callback
     else:
-        import keras  # type: ignore[import-untyped]  # noqa: PLC0415  Keras 3: only where it is used
+        import keras  # type: ignore[import-untyped]
 
         base = keras.callbacks.Callback
     return type("ProgramCallback", (_Reporter, base), {})(training, adapter)

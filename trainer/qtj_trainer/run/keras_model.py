@@ -82,7 +82,7 @@ class KerasModel:
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
         """Returns the newest checkpoint, the same in all processes."""
-        from qtj_trainer.run.agreement import agree  # noqa: PLC0415
+        from qtj_trainer.run.agreement import agree
 
         del cluster  # the model's strategy connects the processes
         newest = checkpoints.newest()
@@ -92,7 +92,7 @@ class KerasModel:
     def read_together(self) -> None:
         """Reads for `state` the variables of which each replica has its own value. All processes have to call it."""
         if not self._is_coordinated and self.model.distribute_strategy.num_replicas_in_sync > 1:
-            from qtj_trainer.run.replicas import read_together, separate  # noqa: PLC0415
+            from qtj_trainer.run.replicas import read_together, separate
 
             strategy = self.model.distribute_strategy
             self._of_replicas = read_together(separate(self._named(), strategy), strategy)
@@ -129,20 +129,20 @@ class KerasModel:
 
     def dump(self) -> bytes:
         """Encodes the weights as HDF5."""
-        from qtj_trainer.weights import dump_weights  # noqa: PLC0415
+        from qtj_trainer.weights import dump_weights
 
         return dump_weights(self.model)
 
     def load(self, data: bytes, *, otherwise: str) -> Model:
         """Puts encoded weights into the model."""
-        from qtj_trainer.weights import load_weights  # noqa: PLC0415
+        from qtj_trainer.weights import load_weights
 
         load_weights(self.model, data, otherwise=otherwise)
         return self.model
 
     def leave_together(self, cluster: Cluster) -> None:
         """Waits until all processes can end."""
-        from qtj_trainer.replicate.strategy import leave_together  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import leave_together
 
         leave_together(self.model.distribute_strategy, cluster)
 
@@ -150,14 +150,14 @@ class KerasModel:
         """Returns all variables: those of the first versions' checkpoints by their number, others by their path."""
         named = {str(index): each for index, each in enumerate(self._variables)}
         if self._is_of_keras_2:
-            from qtj_trainer.run.keras_variables import more_variables  # noqa: PLC0415
+            from qtj_trainer.run.keras_variables import more_variables
 
             named |= more_variables(self.model, self._variables)
         return named
 
     @property
     def _is_of_keras_2(self) -> bool:
-        from qtj_trainer.weights import is_of_keras_2  # noqa: PLC0415
+        from qtj_trainer.weights import is_of_keras_2
 
         return is_of_keras_2(self.model)
 
@@ -171,15 +171,15 @@ class KerasModel:
     def _hidden_draws(self) -> list[str]:
         if not self._is_of_keras_2:
             return []
-        from qtj_trainer.run.keras_variables import hidden_draws  # noqa: PLC0415
+        from qtj_trainer.run.keras_variables import hidden_draws
 
         return hidden_draws(self.model)
 
-    def _put(self, variable: Any, value: NDArray[Any], rows: NDArray[Any] | None) -> None:  # noqa: ANN401
+    def _put(self, variable: Any, value: NDArray[Any], rows: NDArray[Any] | None) -> None:
         if rows is None:
             variable.assign(value)
             return
-        from qtj_trainer.run.replicas import put  # noqa: PLC0415
+        from qtj_trainer.run.replicas import put
 
         put(variable, rows, self.model.distribute_strategy)
 
@@ -200,7 +200,7 @@ def _tree(state: Sequence[NDArray[Any]]) -> dict[str, Any]:
 
 def _check(model: Model, cluster: Cluster) -> None:
     """Raises UserError for a model that cannot be trained here."""
-    from qtj_trainer.weights import is_of_keras_2  # noqa: PLC0415
+    from qtj_trainer.weights import is_of_keras_2
 
     if getattr(model, "optimizer", None) is None:
         raise UserError("the model has no optimizer: compile it before restore(model)")

@@ -62,7 +62,7 @@ class Siblings:
         self.stored = {}
 
 
-def calling_list() -> Any:  # noqa: ANN401  a CallbackList of Keras 2 or Keras 3
+def calling_list() -> Any:
     """Returns the list of callbacks that is calling one of its callbacks; None if it is called by something else.
 
     Keras gives a callback no reference to the list, and what the others keep is part of the training.
@@ -115,7 +115,7 @@ def _frozen(value: object) -> object:
     return json.dumps(description), [each.tobytes() for each in arrays.values()]
 
 
-def _with_scalars(value: Any) -> Any:  # noqa: ANN401  any data
+def _with_scalars(value: Any) -> Any:
     """Returns data in which arrays without dimensions are NumPy's numbers, as they were before they were stored."""
     match value:
         case np.ndarray() if not value.shape:

@@ -16,7 +16,7 @@ _RATES = ("rate", "stddev", "dropout", "recurrent_dropout")
 """Attributes of layers with random values; a layer whose attributes are all 0 draws none."""
 
 
-def more_variables(model: Any, known: Iterable[Any]) -> dict[str, Any]:  # noqa: ANN401  Keras has no types
+def more_variables(model: Any, known: Iterable[Any]) -> dict[str, Any]:
     """Returns the variables of a model and its optimizer by their paths, without known ones.
 
     Args:
@@ -30,12 +30,12 @@ def more_variables(model: Any, known: Iterable[Any]) -> dict[str, Any]:  # noqa:
     return found
 
 
-def hidden_draws(model: Any) -> list[str]:  # noqa: ANN401  Keras has no types
+def hidden_draws(model: Any) -> list[str]:
     """Returns the names of the layers whose random values come from operations that hide their state."""
     return [layer.name for layer in _parts(model) if _draws(layer) and not _generator_of(layer)]
 
 
-def _below(root: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def _below(root: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     """Yields the variables of an object graph that were not seen before, with their paths."""
     for name, child in tf.train.TrackableView.children(root).items():
         if id(child) in seen:
@@ -48,7 +48,7 @@ def _below(root: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:  
             yield from _below(child, place, seen)
 
 
-def _parts(model: Any) -> list[Any]:  # noqa: ANN401
+def _parts(model: Any) -> list[Any]:
     """Returns a model and everything in it, such as layers within layers, in an order that a restart repeats.
 
     Without variables: to ask one of several workers for an attribute that it does not have is to read it together.
@@ -56,7 +56,7 @@ def _parts(model: Any) -> list[Any]:  # noqa: ANN401
     return [each for each in tf.train.TrackableView(model).descendants() if not isinstance(each, tf.Variable)]
 
 
-def _generators(model: Any) -> Iterator[tf.random.Generator]:  # noqa: ANN401
+def _generators(model: Any) -> Iterator[tf.random.Generator]:
     """Yields the generators of the layers, in the order of the layers, and that of the program if it has used one."""
     for layer in _parts(model):
         if generator := _generator_of(layer):
@@ -66,12 +66,12 @@ def _generators(model: Any) -> Iterator[tf.random.Generator]:  # noqa: ANN401
         yield generator
 
 
-def _generator_of(layer: Any) -> tf.random.Generator | None:  # noqa: ANN401
+def _generator_of(layer: Any) -> tf.random.Generator | None:
     generator = getattr(getattr(layer, "_random_generator", None), "_generator", None)
     return generator if isinstance(generator, tf.random.Generator) else None
 
 
-def _draws(layer: Any) -> bool:  # noqa: ANN401
+def _draws(layer: Any) -> bool:
     if not hasattr(layer, "_random_generator"):
         return False
     rates = [getattr(layer, name) for name in _RATES if hasattr(layer, name)]

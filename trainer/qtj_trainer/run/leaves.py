@@ -119,7 +119,7 @@ def from_numpy(framework: str, values: NDArray[Any], *, weak: bool = False) -> A
     return values
 
 
-def _local(variable: Any) -> Any:  # noqa: ANN401  TensorFlow has no types
+def _local(variable: Any) -> Any:
     """Returns this process's copy of a variable, without communication."""
     strategy = getattr(variable, "distribute_strategy", None)
     return strategy.experimental_local_results(variable)[0] if strategy else variable

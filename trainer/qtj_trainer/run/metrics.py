@@ -34,7 +34,7 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
     return dict(metrics)
 
 
-def number_of(name: str, value: Any) -> float:  # noqa: ANN401  a program may pass any object
+def number_of(name: str, value: Any) -> float:
     """Returns a number of any framework as a Python number.
 
     Args:

@@ -12,7 +12,7 @@ import tf_keras
 __all__ = ["graph_of"]
 
 
-def graph_of(model: tf_keras.Model) -> Any:  # noqa: ANN401  TensorFlow's GraphDef, which carries no types
+def graph_of(model: tf_keras.Model) -> Any:
     """Returns a graph with a node for each layer, and the shapes that it returns."""
     graph = tf.compat.v1.GraphDef()
     for layer in model.layers:

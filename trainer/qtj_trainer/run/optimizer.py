@@ -46,7 +46,7 @@ class _WarmedUp(tf_keras.optimizers.schedules.LearningRateSchedule):  # type: ig
         return tf.where(number < self._steps, rising, self._schedule(number - self._steps))
 
 
-def optimizer_of(options: Options, steps: int) -> Any:  # noqa: ANN401  Keras carries no types
+def optimizer_of(options: Options, steps: int) -> Any:
     """Builds a Keras optimizer.
 
     Args:

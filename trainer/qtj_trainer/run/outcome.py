@@ -34,7 +34,7 @@ def store_outcome(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Re
 
     With early stopping, the result has the weights of the best epoch, and also names the last weights.
     """
-    assert end.last  # noqa: S101  there is at least one epoch
+    assert end.last
     _, examples = store_object(run.replica.store, "held-out", "npz", arrays_to_bytes(held_out))
     last = weights = _stored(run, loop, examples, end.last)
     if end.best:

@@ -147,7 +147,7 @@ class Program:
             self._session.report(numbers(metrics))
         self._session.end()
 
-    def state(self, **parts: Any) -> State:  # noqa: ANN401  arrays of any framework
+    def state(self, **parts: Any) -> State:
         """Takes everything that training changes, and loads the last checkpoint into it. Once, before `epochs`.
 
         Give all that affects the next step: weights, the optimizer's state, a random key or generator. Assign what a
@@ -227,13 +227,13 @@ class Program:
         self._training = ProgramTraining(self._session, adapter, self._options)
         return self._training.start.epochs
 
-    def callback(self) -> Any:  # noqa: ANN401  a callback of the model's Keras
+    def callback(self) -> Any:
         """Returns a callback that reports progress and stores checkpoints while `fit` runs.
 
         `fit` may not have more epochs than the program. It may be called several times, for one part of the epochs
         after the other, each time with the number of finished epochs as `initial_epoch`.
         """
-        from qtj_trainer.run.keras_callback import training_callback  # noqa: PLC0415
+        from qtj_trainer.run.keras_callback import training_callback
 
         with self._session.mistakes_reported():
             if self._training is None or self._model is None:
@@ -242,7 +242,7 @@ class Program:
                 )
         return training_callback(self._training, self._model)
 
-    def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> NoReturn:  # noqa: ANN401
+    def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> NoReturn:
         """Stores weights and result, and ends the process: the last line of a program.
 
         Weights that are not finite are not stored. A metric that is not a finite number fails the job after the weights
@@ -277,7 +277,7 @@ class Program:
         return result
 
 
-def _adapted(thing: Any) -> Adapter:  # noqa: ANN401  a model of any framework, or arrays
+def _adapted(thing: Any) -> Adapter:
     return KerasModel(thing) if is_keras_model(thing) else ArrayState(thing)
 
 

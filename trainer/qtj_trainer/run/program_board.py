@@ -61,8 +61,8 @@ class ProgramBoard:
             self._store.write(f"{self._folder}/{part}/{self._name}", file.getvalue())
 
     def _add(self, part: str, step: int, numbers: Mapping[str, float]) -> None:
-        from tensorboard.compat.proto.event_pb2 import SessionLog  # noqa: PLC0415  only in the leader
-        from tensorboard.compat.proto.summary_pb2 import Summary  # noqa: PLC0415
+        from tensorboard.compat.proto.event_pb2 import SessionLog
+        from tensorboard.compat.proto.summary_pb2 import Summary
 
         if part not in self._files:
             self._files[part] = io.BytesIO()
@@ -71,8 +71,8 @@ class ProgramBoard:
         values = [Summary.Value(tag=name, simple_value=number) for name, number in numbers.items()]
         self._write(part, step=step, summary=Summary(value=values))
 
-    def _write(self, part: str, **content: Any) -> None:  # noqa: ANN401  protobuf carries no types
-        from tensorboard.compat.proto.event_pb2 import Event  # noqa: PLC0415
-        from tensorboard.summary.writer.record_writer import RecordWriter  # noqa: PLC0415
+    def _write(self, part: str, **content: Any) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
 
         RecordWriter(self._files[part]).write(Event(wall_time=time.time(), **content).SerializeToString())

@@ -61,7 +61,7 @@ class ProgramTraining(Training):
         """Ends the process with one sentence for a `TrainerError` in the block."""
         return self._session.mistakes_reported()
 
-    def checked(self, name: str, value: Any, step: int) -> float:  # noqa: ANN401  a number of any framework
+    def checked(self, name: str, value: Any, step: int) -> float:
         """Returns a loss or a score of a step; ends the process if it is not a finite number."""
         with self.mistakes_reported():
             number = number_of(name, value)

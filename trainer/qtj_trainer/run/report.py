@@ -38,7 +38,7 @@ def store_report(
     """
     if not has_report(environment):
         return ""
-    from qtj_trainer.run.report_page import report_page  # noqa: PLC0415  the start of a training needs no page
+    from qtj_trainer.run.report_page import report_page
 
     name = report_path(environment, ".html")
     try:

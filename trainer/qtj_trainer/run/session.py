@@ -108,7 +108,7 @@ class Session:
     def _peers_watched(self) -> AbstractContextManager[None]:
         if "tensorflow" not in sys.modules:  # then it is no error of TensorFlow, whose import takes 7 seconds
             return nullcontext()
-        from qtj_trainer.replicate.strategy import peers_watched  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import peers_watched
 
         return peers_watched(self.replica.cluster)
 

@@ -46,7 +46,7 @@ def _changeable(tree: object, path: str) -> Iterator[tuple[str, object]]:
             yield from _changeable(part, path_of(path, key))
 
 
-def _memory(part: Any) -> tuple[str, int]:  # noqa: ANN401  anything may be in a tree
+def _memory(part: Any) -> tuple[str, int]:
     """Returns a key that is the same for parts with shared memory."""
     match framework_of(part):
         case "torch":

@@ -114,7 +114,7 @@ class Synchronous(Loop):
         value: NDArray[Any] = self._local(variable)[0].numpy()
         return value
 
-    def _local(self, value: Any) -> tuple[Any, ...]:  # noqa: ANN401  TensorFlow's values of each replica
+    def _local(self, value: Any) -> tuple[Any, ...]:
         each: tuple[Any, ...] = self._strategy.experimental_local_results(value)
         return each
 

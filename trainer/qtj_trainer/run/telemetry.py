@@ -120,7 +120,7 @@ def port_from(environment: Mapping[str, str], name: contract.Env) -> int | None:
     text = environment.get(name)
     if not text:
         return None
-    if not text.isdecimal() or int(text) > 65535:  # noqa: PLR2004  the largest port
+    if not text.isdecimal() or int(text) > 65535:
         raise UserError(f"{name} is {text!r}: it must be a port number")
     return int(text)
 

@@ -28,7 +28,7 @@ class Trace:
         """
         if obstacle := _obstacle(exchanges=exchanges):
             raise TraceError(obstacle)
-        import tensorflow as tf  # noqa: PLC0415
+        import tensorflow as tf
 
         self._profiler = tf.profiler.experimental
         self._folder = _temporary_folder()

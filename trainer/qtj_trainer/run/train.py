@@ -92,8 +92,8 @@ def _train_and_store(run: Run) -> None:
     replica.serve(training.progress(newest.position if newest else Position()), "loading TensorFlow")
 
     with none_collected():
-        from qtj_trainer.replicate.strategy import diverging_together, leave_together, peers_watched, start_tensorflow  # noqa: PLC0415
-        from qtj_trainer.run.undecodable import inputs_named  # noqa: PLC0415
+        from qtj_trainer.replicate.strategy import diverging_together, leave_together, peers_watched, start_tensorflow
+        from qtj_trainer.run.undecodable import inputs_named
 
         telemetry.activity = "connecting" if replica.cluster.size > 1 else "preparing"
         message = newest.name if newest else ""
@@ -115,9 +115,9 @@ def _train_and_store(run: Run) -> None:
 
 
 def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
-    from qtj_trainer.run.apart import Apart  # noqa: PLC0415
-    from qtj_trainer.run.coordinated import Coordinated  # noqa: PLC0415
-    from qtj_trainer.run.synchronous import Synchronous  # noqa: PLC0415
+    from qtj_trainer.run.apart import Apart
+    from qtj_trainer.run.coordinated import Coordinated
+    from qtj_trainer.run.synchronous import Synchronous
 
     training, held_out = run.encoded(split)
     if not run.replica.cluster.is_coordinated:
@@ -137,7 +137,7 @@ def _takes_whole_steps(run: Run, strategy: "tf.distribute.Strategy") -> bool:
 
 
 def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:
-    from qtj_trainer.run.outcome import store_outcome  # noqa: PLC0415
+    from qtj_trainer.run.outcome import store_outcome
 
     result = store_outcome(run, loop, split.held_out, end)
     run.checkpoints.clear()
@@ -149,11 +149,11 @@ def _serve(run: Run) -> None:
     replica = run.replica
     replica.serve(run.initial_progress())
 
-    from qtj_trainer.replicate.strategy import prepare_tensorflow, serve  # noqa: PLC0415
+    from qtj_trainer.replicate.strategy import prepare_tensorflow, serve
 
     prepare_tensorflow()
 
-    from qtj_trainer.run.operations import load_operations  # noqa: PLC0415
+    from qtj_trainer.run.operations import load_operations
 
     load_operations(run.workload, run.options)
     server = serve(replica.cluster, profiler_port=replica.profiler_port)

@@ -88,7 +88,7 @@ def rebuild(
     *,
     path: str = "",
     separate: Collection[str] = (),
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Returns the tree that was described.
 
     Args:
@@ -194,7 +194,7 @@ def _stored(leaf: object, name: str, framework: str, arrays: Arrays) -> Descript
     return {**description, "weak": True} if is_weak(leaf) else description
 
 
-def _restored(description: Description, arrays: Mapping[str, NDArray[Any]], like: object, *, is_separate: bool) -> Any:  # noqa: ANN401
+def _restored(description: Description, arrays: Mapping[str, NDArray[Any]], like: object, *, is_separate: bool) -> Any:
     values = arrays[description["array"]]
     if values.dtype.kind == "V":  # NumPy's files do not have some types of JAX, such as bfloat16
         values = values.view(description["dtype"])
@@ -209,7 +209,7 @@ def _restored(description: Description, arrays: Mapping[str, NDArray[Any]], like
     return put(separate_copy(like, values) if is_separate else like, values, weak=description.get("weak", False))
 
 
-def _separate(kind: str, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
+def _separate(kind: str, like: Any) -> Any:
     """Returns a copy of a node that must not be changed itself."""
     if kind in {"dict", "list"}:
         return copy(like)
@@ -224,7 +224,7 @@ def _by_field(parts: _Parts, fields: tuple[str, ...], path: str) -> _Parts:
     return {name: parts[name] for name in fields}
 
 
-def _node_parts(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
+def _node_parts(tree: Any) -> tuple[str, _Parts]:
     """Returns the kind of a node and its parts; both empty if it is not a node."""
     if isinstance(tree, State):
         return "state", vars(tree)
@@ -238,7 +238,7 @@ def _node_parts(tree: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may 
     return _object_parts(tree)
 
 
-def _object_parts(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything may be in a tree
+def _object_parts(thing: Any) -> tuple[str, _Parts]:
     if isinstance(thing, np.random.Generator):
         return "generator", {"state": thing.bit_generator.state}
     if hasattr(thing, "load_state_dict"):
@@ -250,7 +250,7 @@ def _object_parts(thing: Any) -> tuple[str, _Parts]:  # noqa: ANN401  anything m
     return "", {}
 
 
-def _node_from(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
+def _node_from(kind: str, parts: _Parts, like: Any) -> Any:
     """Returns a node with these parts: the given one if it can be changed in place, otherwise a new one."""
     match kind:
         case "dict" if like is None:
@@ -270,7 +270,7 @@ def _node_from(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  any
     return like
 
 
-def _put_into(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  anything may be in a tree
+def _put_into(kind: str, parts: _Parts, like: Any) -> Any:
     match kind:
         case "state":
             vars(like).update(parts)
@@ -283,14 +283,14 @@ def _put_into(kind: str, parts: _Parts, like: Any) -> Any:  # noqa: ANN401  anyt
     return like
 
 
-def _load(thing: Any, state: Any) -> None:  # noqa: ANN401  an object with PyTorch's protocol
+def _load(thing: Any, state: Any) -> None:
     try:
         thing.load_state_dict(state)
     except (RuntimeError, ValueError, KeyError) as problem:
         raise ValueError(str(problem)) from problem
 
 
-def _jax_children(tree: object) -> Any:  # noqa: ANN401  JAX has no types here
+def _jax_children(tree: object) -> Any:
     """Returns the children of a pytree and its structure; None if JAX does not know the object as one."""
     if "jax" not in sys.modules:
         return None

@@ -65,7 +65,7 @@ class WorkloadTraining(Training):
 
     def end_epoch(self, position: Position) -> None:
         """Reports an epoch."""
-        assert position.last  # noqa: S101  an epoch has just ended
+        assert position.last
         self.report_epoch(position, held_out_line(position.last, self.epochs))
         if self._board:
             self._board.show(position.last, self._loop.readouts, self._loop.weights())
@@ -96,7 +96,7 @@ class WorkloadTraining(Training):
             self._board.show_step(step, self._loop.measured(), self._loop.learning_rate_of(step))
 
     def _opened_board(self) -> "Board":
-        from qtj_trainer.run.board import Board  # noqa: PLC0415
+        from qtj_trainer.run.board import Board
 
         return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
 
@@ -107,7 +107,7 @@ class WorkloadTraining(Training):
                 self._board.introduce(self._introduction(), start.step)
 
     def _introduction(self) -> "Introduction":
-        from qtj_trainer.run.introduction import Introduction  # noqa: PLC0415
+        from qtj_trainer.run.introduction import Introduction
 
         run, loop = self._run, self._loop
         options = run.workload.as_run(run.options, loop.model)

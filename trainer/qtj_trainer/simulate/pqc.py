@@ -40,7 +40,7 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         seed: int = 0,
         engine: str = EngineName.FUSED,
         dtype: str = "float32",
-        **keras: Any,  # noqa: ANN401  arguments of any layer
+        **keras: Any,
     ) -> None:
         """Plans the circuit.
 
@@ -126,7 +126,7 @@ def _operation(engine: EngineName, specification: Specification, precision: Prec
     if precision is Precision.DOUBLE:
         reason = f"{unsupported}, and " if unsupported else ""
         raise ValueError(f"{reason}TensorFlow Quantum computes in single precision only: take dtype float32")
-    from qtj_trainer.simulate.tfq_op import TfqOp  # noqa: PLC0415  4 seconds, and the fused engine does not need it
+    from qtj_trainer.simulate.tfq_op import TfqOp
 
     try:
         operation = TfqOp(specification)

@@ -85,7 +85,7 @@ class _Arguments(cirq.QasmArgs):  # type: ignore[misc]  # mypy does not follow C
         super().__init__(precision=_DIGITS, version="3.0", qubit_id_map=wires)
         self._names = names
 
-    def format_field(self, value: Any, spec: str) -> str:  # noqa: ANN401  as in Cirq
+    def format_field(self, value: Any, spec: str) -> str:
         """Writes one argument of a gate.
 
         Raises:
@@ -160,14 +160,14 @@ def _shorter(operation: cirq.Operation) -> list[cirq.Operation] | None:
 def _in_order(operation: cirq.Operation) -> list[cirq.Operation] | None:
     """Decomposes a gate on line qubits in order, because Cirq's decompositions on other qubits may be wrong."""
     gate, qubits = operation.gate, operation.qubits
-    if gate is None or len(qubits) <= 2:  # noqa: PLR2004  neighbours matter from three on
+    if gate is None or len(qubits) <= 2:
         return None
     line = cirq.LineQubit.range(len(qubits))
     parts = parts_of(gate(*line))
     return None if parts is None else [part.transform_qubits(dict(zip(line, qubits, strict=True))) for part in parts]
 
 
-def _parity(exponent: Any, first: cirq.Qid, second: cirq.Qid) -> list[cirq.Operation]:  # noqa: ANN401  number or symbol
+def _parity(exponent: Any, first: cirq.Qid, second: cirq.Qid) -> list[cirq.Operation]:
     """Returns ZZ**exponent."""
     bond = cirq.CNOT(first, second)
     return [bond, cirq.Z(second) ** exponent, bond]

@@ -83,7 +83,7 @@ def specified(
         _symbols("inputs", inputs),
         _symbols("weights", weights),
     )
-    if odd := [qid for qid in sorted(circuit.all_qubits()) if qid.dimension != 2]:  # noqa: PLR2004
+    if odd := [qid for qid in sorted(circuit.all_qubits()) if qid.dimension != 2]:
         raise ValueError(f"the circuit has {odd[0]}, which has {odd[0].dimension} levels: only qubits are simulated")
     listed = Counter(map(str, (*made.inputs, *made.weights)))
     names = {name for operation in circuit.all_operations() for name in parameter_names(operation)}

@@ -36,7 +36,7 @@ def open_store(uri: str) -> Store:
             raise UserError(f"the address {uri!r} names no bucket: write gs://BUCKET/PATH")
         case "gs":
             # The import of the client library takes half a second, and only buckets need it.
-            from qtj_trainer.storage.gcs import GcsStore  # noqa: PLC0415
+            from qtj_trainer.storage.gcs import GcsStore
 
             return GcsStore(host, path.strip("/"))
     raise UserError(f"the address {uri!r} has the unknown scheme {scheme!r}: use gs://BUCKET/PATH or file:///PATH")

@@ -129,17 +129,17 @@ def parsed(serialised: Sequence[bytes]) -> list[Any]:
     return list(tfq.from_tensor(np.array(serialised, object)))  # NumPy's own bytes lose zeros at their end
 
 
-def _operations(program: Any) -> Iterator[Any]:  # noqa: ANN401  protobuf has no types here
+def _operations(program: Any) -> Iterator[Any]:
     for moment in program.circuit.moments:
         yield from moment.operations
 
 
-def _controls(operation: Any) -> list[str]:  # noqa: ANN401
+def _controls(operation: Any) -> list[str]:
     names: str = operation.args["control_qubits"].arg_value.string_value
     return names.split(",") if names else []
 
 
-def _exponent(operation: Any) -> float | None:  # noqa: ANN401
+def _exponent(operation: Any) -> float | None:
     """Returns the exponent of a gate; None if it is a symbol, or the gate has controls or no exponent."""
     if operation.gate.id == "I":
         return 0.0
@@ -149,12 +149,12 @@ def _exponent(operation: Any) -> float | None:  # noqa: ANN401
     return float(exponent * factor)
 
 
-def _prepares(exponent: float | None, operation: Any) -> TypeGuard[float]:  # noqa: ANN401
+def _prepares(exponent: float | None, operation: Any) -> TypeGuard[float]:
     """Tells whether a gate is a known one on one qubit, with a number as its exponent."""
     return operation.gate.id in _INVOLUTIONS and exponent is not None and len(operation.qubits) == 1
 
 
-def _is_number(operation: Any, exponent: float) -> bool:  # noqa: ANN401
+def _is_number(operation: Any, exponent: float) -> bool:
     is_rotation = operation.args["global_shift"].arg_value.float_value != 0
     return is_rotation or abs(2 * exponent - round(2 * exponent)) > _MOST_ROUNDED
 

@@ -105,12 +105,12 @@ class ExpectationOperation:
     @staticmethod
     def _simulated(groups: Groups, batch: Sequence[tf.Tensor], values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         @tf.custom_gradient  # type: ignore[untyped-decorator]  # TensorFlow carries no types
-        def expectation(values: tf.Tensor, weights: tf.Tensor) -> Any:  # noqa: ANN401
+        def expectation(values: tf.Tensor, weights: tf.Tensor) -> Any:
             results = tf.numpy_function(groups.values, [*batch, values, weights], tf.float32)
             return results, lambda upstream: gradients(values, weights, upstream)
 
         @tf.custom_gradient  # type: ignore[untyped-decorator]
-        def gradients(values: tf.Tensor, weights: tf.Tensor, upstream: tf.Tensor) -> Any:  # noqa: ANN401
+        def gradients(values: tf.Tensor, weights: tf.Tensor, upstream: tf.Tensor) -> Any:
             given = [*batch, values, weights, upstream]
             by_values, by_weights = tf.numpy_function(groups.gradients, given, [tf.float32, tf.float32])
             by_values.set_shape(values.shape)
@@ -126,7 +126,7 @@ def _fit(circuits: Array, names: Array, operators: Array, shape: Array) -> bool:
     return bool(is_batch) and [*shape] == [circuits.size, len(names)]
 
 
-def _no_second_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
+def _no_second_derivatives(*_: Any) -> NoReturn:
     raise NotImplementedError(
         "the layers of qtj_trainer.tfq have no gradient of their gradient: their engine computes only first derivatives"
     )

@@ -70,7 +70,7 @@ def serve_profiles(port: int | None) -> None:
             port, tensorflow_version() or "of unknown version", LIBRARY.name,
         )  # fmt: skip
         return
-    import tensorflow as tf  # noqa: PLC0415
+    import tensorflow as tf
 
     tf.profiler.experimental.server.start(port)
 
@@ -93,6 +93,6 @@ def _calls_grow() -> bool:
 
 def _has_new_strings() -> bool:
     """Returns whether TensorFlow uses the std::string of the newer ABI, as `threads.c` does. This loads TensorFlow."""
-    import tensorflow as tf  # noqa: PLC0415
+    import tensorflow as tf
 
     return bool(tf.sysconfig.CXX11_ABI_FLAG)

@@ -23,13 +23,13 @@ class Classification(Workload):
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
         """Returns cross entropies in nats: -ln of the probability of the right class; float32 (examples,)."""
-        import tf_keras  # noqa: PLC0415
+        import tf_keras
 
         return tf_keras.losses.sparse_categorical_crossentropy(labels, predictions)
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
         """Returns the cross entropy, and whether the most probable class is the right one; float32 (examples,)."""
-        import tensorflow as tf  # noqa: PLC0415
+        import tensorflow as tf
 
         chosen = tf.cast(tf.argmax(predictions, axis=-1), tf.float32)
         right = tf.cast(chosen == tf.cast(labels, tf.float32), tf.float32)

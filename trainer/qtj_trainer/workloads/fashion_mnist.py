@@ -77,7 +77,7 @@ class FashionMnist(Classification):
 
     def model(self, options: FashionMnistOptions) -> "tf_keras.Model":
         """Builds convolutions of 32 and 64 filters with maximum pooling, a dense layer of 64, a softmax of 10."""
-        import tf_keras  # noqa: PLC0415
+        import tf_keras
 
         layers = tf_keras.layers
         seeds = [int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(4) >> 1]
@@ -124,7 +124,7 @@ def idx_array(data: bytes) -> NDArray[np.uint8]:
     """
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    if len(data) < 4 or data[:3] != bytes([0, 0, _UNSIGNED_BYTES]):  # noqa: PLR2004  the length of the header
+    if len(data) < 4 or data[:3] != bytes([0, 0, _UNSIGNED_BYTES]):
         raise ValueError("it does not start with the header of an IDX file of unsigned bytes")
     shape = np.frombuffer(data, ">u4", count=data[3], offset=4)
     values = np.frombuffer(data, np.uint8, offset=4 + 4 * data[3])

@@ -75,7 +75,7 @@ class Images(Classification):
 
     def model(self, options: ImagesOptions) -> "tf_keras.Model":
         """Builds VGG16 without its top, with all but its last four layers frozen, and a softmax over the classes."""
-        import tf_keras  # noqa: PLC0415
+        import tf_keras
 
         base = tf_keras.applications.VGG16(
             include_top=False, weights=None, input_shape=(options.size, options.size, 3), pooling="avg"
@@ -103,7 +103,7 @@ class Images(Classification):
 def _classes(data: str) -> tuple[str, ...]:
     with closing(open_store(data)) as store:
         names = tuple(name.rpartition("/")[2] for name in store.folders("train"))
-    if len(names) < 2:  # noqa: PLR2004  a classifier needs two classes
+    if len(names) < 2:
         folders = "1 folder" if len(names) == 1 else f"{len(names)} folders"
         raise UserError(f"{data}/train has {folders}: it must have one for each class, and two at least")
     return names
@@ -128,8 +128,8 @@ def _decoder(size: int, *, local: bool) -> "Callable[[tf.Tensor], tf.Tensor]":
 
     It maps an address to float32 (size, size, 3).
     """
-    import tensorflow as tf  # noqa: PLC0415
-    import tf_keras  # noqa: PLC0415
+    import tensorflow as tf
+    import tf_keras
 
     def fetch(uri: bytes) -> bytes:
         return read_uri(uri.decode())
@@ -147,7 +147,7 @@ def _initialise(base: "tf_keras.Model", options: ImagesOptions) -> None:
     if options.weights:
         _load(base, options.weights)
         return
-    import tf_keras  # noqa: PLC0415
+    import tf_keras
 
     for number, variable in enumerate(each for each in base.variables if "kernel" in each.name):
         variable.assign(tf_keras.initializers.GlorotUniform(options.seed + number)(variable.shape))
@@ -155,7 +155,7 @@ def _initialise(base: "tf_keras.Model", options: ImagesOptions) -> None:
 
 
 def _load(base: "tf_keras.Model", weights: str) -> None:
-    from qtj_trainer.weights import load_weights  # noqa: PLC0415
+    from qtj_trainer.weights import load_weights
 
     load_weights(base, read_uri(weights), otherwise=f"{weights} are not the weights of VGG16 without its top")
     log.info("weights: %s", weights)

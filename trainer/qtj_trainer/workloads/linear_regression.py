@@ -60,7 +60,7 @@ class LinearRegression(Workload):
 
     def model(self, options: LinearRegressionOptions) -> "tf_keras.Model":
         """Builds a dense unit: one slope for each feature, and a constant."""
-        import tf_keras  # noqa: PLC0415
+        import tf_keras
 
         glorot = tf_keras.initializers.GlorotUniform(options.seed)
         return tf_keras.Sequential(

@@ -66,7 +66,7 @@ def option(
     below: float | None = None,
     env: str | None = None,
     added: bool = False,
-) -> Any:  # noqa: ANN401  stands for a value of the field's type, as dataclasses.field does
+) -> Any:
     """Declares an option as a field of an `Options` class.
 
     Args:
@@ -237,7 +237,7 @@ def _is_added(of: Field[Any]) -> bool:
     return bool(of.metadata["added"])
 
 
-def _recorded(name: str, kind: type, value: object) -> Any:  # noqa: ANN401  an instance of that type
+def _recorded(name: str, kind: type, value: object) -> Any:
     """Returns the value of a recorded option: JSON has a single type of numbers, and strings for choices."""
     takes = {int: (int,), float: (int, float)}.get(kind, (str,))
     if type(value) in takes:

@@ -115,5 +115,5 @@ def _labels(uri: str, table: Table) -> NDArray[np.float32]:
     return np.where(labels == 1, 1, -1).astype(np.float32)
 
 
-def _counted(count: Any, thing: str) -> str:  # noqa: ANN401  a whole number of Python or NumPy
+def _counted(count: Any, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -182,9 +182,9 @@ class Qcnn(Workload):
 
     def model(self, options: QcnnOptions) -> "tf_keras.Model":
         """Builds expectation values; in the hybrid model, a dense layer of 8 and one of 1 follow, both linear."""
-        import tf_keras  # noqa: PLC0415
+        import tf_keras
 
-        from qtj_trainer.simulate import expectation_layer  # noqa: PLC0415
+        from qtj_trainer.simulate import expectation_layer
 
         built = _built(options)
         first, hidden, answer, *more = _seeds(options, 2 + options.filters)
@@ -215,7 +215,7 @@ class Qcnn(Workload):
 
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
         """Returns the squared error, and whether the sign is right: Keras' "accuracy" needs labels 0 and 1, not ±1."""
-        import tensorflow as tf  # noqa: PLC0415
+        import tensorflow as tf
 
         right = tf.cast(labels * predictions > 0, labels.dtype)
         return {"mse": self.errors(labels, predictions), "signAccuracy": right}
@@ -230,7 +230,7 @@ class Qcnn(Workload):
 
     def fingerprint(self, options: QcnnOptions) -> str:
         """Returns a digest of the circuit, its readouts and the layers after it."""
-        import cirq  # noqa: PLC0415
+        import cirq
 
         built = _built(options)
         structure = f"{cirq.to_json([built.circuit, built.readouts])} {options.model} {options.filters}"

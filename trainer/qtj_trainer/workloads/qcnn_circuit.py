@@ -45,10 +45,10 @@ def pure_circuit(qubits: int) -> HybridCircuit:
 
 
 def _circuit(qubits: int, *, layers: int) -> HybridCircuit:
-    import cirq  # noqa: PLC0415  4 seconds, and `--help` needs no circuit
-    import sympy  # noqa: PLC0415
+    import cirq
+    import sympy
 
-    from qtj_trainer import circuits  # noqa: PLC0415
+    from qtj_trainer import circuits
 
     line: list[cirq.Qid] = list(cirq.LineQubit.range(qubits))
     turns = list(sympy.symbols(f"turn0:{qubits}"))

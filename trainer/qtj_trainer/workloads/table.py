@@ -57,7 +57,7 @@ def read_npz(name: str, data: bytes) -> Table:
         UserError: If it is not an npz file with these arrays.
     """
     angles, labels = (_real(name, each, array) for each, array in _arrays(name, data).items())
-    if angles.ndim != 2 or labels.shape != angles.shape[:1]:  # noqa: PLR2004  rows and columns
+    if angles.ndim != 2 or labels.shape != angles.shape[:1]:
         raise UserError(
             f"{name} has angles of shape {angles.shape} and labels of shape {labels.shape}: they must be"
             " (examples, qubits) and (examples,)"
@@ -79,7 +79,7 @@ def read_csv(name: str, data: bytes) -> Table:
     """
     rows = _rows(name, data)
     _, first = begin = next(rows, (0, []))
-    if len(first) < 2:  # noqa: PLR2004  an angle and a label
+    if len(first) < 2:
         raise UserError(f"{name} {'has a single column' if first else 'is empty'}: {_CSV}")
     is_header = _LABEL in _lower(first) or not any(map(_is_number, first))
     label = _label_column(name, first) if is_header else len(first) - 1

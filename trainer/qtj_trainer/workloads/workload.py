@@ -77,13 +77,13 @@ class Workload(Protocol):
     least_batch: ClassVar[int] = 0
     """The smallest batch that the model supports."""
 
-    def split(self, options: Any) -> Split:  # noqa: ANN401  an instance of `options`
+    def split(self, options: Any) -> Split:
         """Generates or reads the examples: the same in every process."""
 
-    def encode(self, examples: Arrays, options: Any) -> Examples:  # noqa: ANN401
+    def encode(self, examples: Arrays, options: Any) -> Examples:
         """Converts stored examples to inputs of the model."""
 
-    def model(self, options: Any) -> "tf_keras.Model":  # noqa: ANN401
+    def model(self, options: Any) -> "tf_keras.Model":
         """Builds the model. Its initial weights depend only on the options."""
 
     def errors(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "tf.Tensor":
@@ -92,7 +92,7 @@ class Workload(Protocol):
     def score(self, labels: "tf.Tensor", predictions: "tf.Tensor") -> "dict[str, tf.Tensor]":
         """Returns all `scores` of each example by name, float32 (examples,)."""
 
-    def classes(self, options: Any) -> tuple[str, ...]:  # noqa: ANN401
+    def classes(self, options: Any) -> tuple[str, ...]:
         """Returns the names of the classes; empty if labels are measurements."""
         del options
         return ()
@@ -101,30 +101,30 @@ class Workload(Protocol):
         """Returns labels and predictions for outputs of the model: numbers of `classes`, if there are classes."""
         return Answers(labels, predictions, predictions)
 
-    def fingerprint(self, options: Any) -> str:  # noqa: ANN401
+    def fingerprint(self, options: Any) -> str:
         """Returns a digest of the model's structure: weights fit only if it is the same."""
 
-    def readouts(self, options: Any) -> tuple[str, ...]:  # noqa: ANN401
+    def readouts(self, options: Any) -> tuple[str, ...]:
         """Returns the names of the layers whose values are shown as histograms."""
         del options
         return ()
 
-    def as_run(self, options: Any, model: "tf_keras.Model") -> Any:  # noqa: ANN401
+    def as_run(self, options: Any, model: "tf_keras.Model") -> Any:
         """Returns the options for the record, as the model has run: for example, another engine may have simulated."""
         del model
         return options
 
-    def drawing(self, options: Any) -> str:  # noqa: ANN401
+    def drawing(self, options: Any) -> str:
         """Returns the model's circuit as text; empty without a circuit."""
         del options
         return ""
 
-    def takes_whole_steps(self, options: Any) -> bool:  # noqa: ANN401
+    def takes_whole_steps(self, options: Any) -> bool:
         """Returns whether a step takes less time than an exchange between processes: then each takes it whole."""
         del options
         return False
 
-    def memory(self, options: Any, replicas: int = 1) -> ReplicaMemory | None:  # noqa: ANN401
+    def memory(self, options: Any, replicas: int = 1) -> ReplicaMemory | None:
         """Returns the memory that one of `replicas` replicas needs in training; None if there is no formula for it."""
         del options, replicas
         return None

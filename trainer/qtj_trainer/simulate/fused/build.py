@@ -147,7 +147,7 @@ def _spelled(options: list[str], command: list[str]) -> list[str]:
 
 
 def _run(command: list[str | Path]) -> None:
-    subprocess.run(command, check=True)  # noqa: S603  our own sources
+    subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def _plans(circuit: FusedCircuit, own: Plan, precision: Precision) -> list[Plan]
 
 
 @cache
-def operations() -> Any:  # noqa: ANN401  a module that TensorFlow makes
+def operations() -> Any:
     """Loads the operations.
 
     Raises:
@@ -102,21 +102,21 @@ def _registration_problem() -> str | None:
 
 
 @tf.RegisterGradient("QtjExpectation")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
-def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what TensorFlow wants
+def _slopes(operation: Any, upstream: tf.Tensor) -> Any:
     return operations().qtj_expectation_grad(*operation.inputs, upstream, **_attributes(operation))
 
 
 @tf.RegisterGradient("QtjExpectationGrad")  # type: ignore[untyped-decorator]
-def _curvature(operation: Any, *along: tf.Tensor) -> Any:  # noqa: ANN401
+def _curvature(operation: Any, *along: tf.Tensor) -> Any:
     return operations().qtj_expectation_grad_grad(*operation.inputs, *along, **_attributes(operation))
 
 
 @tf.RegisterGradient("QtjExpectationGradGrad")  # type: ignore[untyped-decorator]
-def _no_third_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
+def _no_third_derivatives(*_: Any) -> NoReturn:
     raise NotImplementedError(
         "the expectation layer has no third derivatives: its engine computes first and second ones"
     )
 
 
-def _attributes(operation: Any) -> dict[str, Any]:  # noqa: ANN401  one of TensorFlow's
+def _attributes(operation: Any) -> dict[str, Any]:
     return {name: operation.get_attr(name) for name in ("plan", "layer")}

@@ -101,7 +101,7 @@ class Estimator:
 
     def _of_all_branches(self, matrices: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         branches, shots = self._sampling.branches, self._sampling.shots
-        assert branches is not None  # noqa: S101  only then this is called
+        assert branches is not None
         uniforms = tf.tile(branches.uniforms[np.newaxis], [tf.shape(matrices)[0], 1, 1])
         exact = tf.einsum("rtk,t->rk", tf.cast(self._run(matrices, uniforms), tf.float64), branches.probabilities)
         if shots is None:
@@ -170,7 +170,7 @@ def _uniforms(shape: object, seed: tf.Tensor, number: int) -> tf.Tensor:
 
 
 @tf.custom_gradient  # type: ignore[untyped-decorator]
-def _once(slopes: tf.Tensor, angles: tf.Tensor) -> object:  # noqa: ARG001  slopes of outcomes do not lead to angles
+def _once(slopes: tf.Tensor, angles: tf.Tensor) -> object:
     """Returns the slopes, and refuses to differentiate them by the angles."""
 
     def no_second_derivatives(*_: tf.Tensor) -> NoReturn:

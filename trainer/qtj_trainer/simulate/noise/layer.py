@@ -44,7 +44,7 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         shots: int | None = None,
         trajectories: int | None = None,
         seed: int = 0,
-        **keras: Any,  # noqa: ANN401  arguments of any layer
+        **keras: Any,
     ) -> None:
         """Plans the circuit.
 

@@ -41,13 +41,13 @@ class Trajectories:
 
 
 @tf.RegisterGradient("QtjTrajectories")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
-def _slopes(operation: Any, upstream: tf.Tensor) -> Any:  # noqa: ANN401  what TensorFlow wants
+def _slopes(operation: Any, upstream: tf.Tensor) -> Any:
     by_matrices = operations().qtj_trajectories_grad(*operation.inputs, upstream)
     return None, None, by_matrices, None
 
 
 @tf.RegisterGradient("QtjTrajectoriesGrad")  # type: ignore[untyped-decorator]
-def _no_second_derivatives(*_: Any) -> NoReturn:  # noqa: ANN401
+def _no_second_derivatives(*_: Any) -> NoReturn:
     raise NotImplementedError(
         "the noisy expectation layer has no gradient of its gradient: its engine computes only first derivatives"
     )

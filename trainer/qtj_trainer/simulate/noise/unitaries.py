@@ -60,7 +60,7 @@ class Unitaries:
 def _linear(gates: Sequence[Gate], place: Mapping[str, int]) -> tuple[Array, Array]:
     slopes, constants = np.zeros((len(place), len(gates))), np.zeros(len(gates))
     for column, gate in enumerate(gates):
-        assert gate.angle is not None  # noqa: S101  only such gates are asked for
+        assert gate.angle is not None
         constants[column] = gate.angle.constant
         for name, slope in gate.angle.slopes:
             slopes[place[name], column] = slope

@@ -24,9 +24,9 @@ class ControlledPQC(layers.ControlledPQC):  # type: ignore[misc]  # TensorFlow Q
         operators: Readout | list[Readout],
         *,
         repetitions: int | None = None,
-        backend: Any = "noiseless",  # noqa: ANN401  a name, or any simulator of Cirq
+        backend: Any = "noiseless",
         differentiator: Differentiator | None = None,
-        **kwargs: Any,  # noqa: ANN401  arguments of any layer
+        **kwargs: Any,
     ) -> None:
         """Makes the layer. Arguments and errors are those of `tfq.layers.ControlledPQC`."""
         super().__init__(

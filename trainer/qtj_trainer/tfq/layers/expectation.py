@@ -19,9 +19,9 @@ class Expectation(layers.Expectation):  # type: ignore[misc]  # TensorFlow Quant
 
     def __init__(
         self,
-        backend: Any = "noiseless",  # noqa: ANN401  a name, or any simulator of Cirq
+        backend: Any = "noiseless",
         differentiator: Differentiator | None = None,
-        **kwargs: Any,  # noqa: ANN401  arguments of any layer
+        **kwargs: Any,
     ) -> None:
         """Makes the layer. Arguments and errors are those of `tfq.layers.Expectation`."""
         super().__init__(backend=backend, differentiator=differentiator, **kwargs)

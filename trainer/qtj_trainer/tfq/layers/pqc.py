@@ -24,12 +24,12 @@ class PQC(layers.PQC):  # type: ignore[misc]  # TensorFlow Quantum has no types
         operators: Readout | list[Readout],
         *,
         repetitions: int | None = None,
-        backend: Any = "noiseless",  # noqa: ANN401  a name, or any simulator of Cirq
+        backend: Any = "noiseless",
         differentiator: Differentiator | None = None,
-        initializer: Any = tf.keras.initializers.RandomUniform(0, 2 * pi),  # noqa: ANN401, B008  that of the other layer
-        regularizer: Any = None,  # noqa: ANN401
-        constraint: Any = None,  # noqa: ANN401
-        **kwargs: Any,  # noqa: ANN401  arguments of any layer
+        initializer: Any = tf.keras.initializers.RandomUniform(0, 2 * pi),  # noqa: B008  that of the other layer
+        regularizer: Any = None,
+        constraint: Any = None,
+        **kwargs: Any,
     ) -> None:
         """Makes the layer. Arguments and errors are those of `tfq.layers.PQC`."""
         super().__init__(

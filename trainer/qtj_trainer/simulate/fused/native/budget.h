@@ -8,7 +8,7 @@
 void lend(Engine *e, long batch);
 
 /* Whether so many bytes more are free; between pool_enter and pool_leave. The system lends memory that it does not have,
- * and ends a process that then uses it. Few bytes are not asked for: to look at what is free takes some 50 us. */
+ * and ends a process that then uses it. Few bytes are not asked for: to look at what is free takes up to 0.2 ms. */
 int has_room(size_t bytes);
 
 /* A sentence for a call that has no room: what needs so many bytes, and what would fit. It is the caller's thread's. */

@@ -20,11 +20,14 @@ def main() -> int:
     """Runs all cases, as many side by side as there are processors; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--lives", type=int, help="play so many random lives and nothing else, new ones each time")
-    lives: int | None = parser.parse_args().lives
+    parser.add_argument("--every-trouble", action="store_true", help="give each event of a watch every trouble")
+    options = parser.parse_args()
+    lives: int | None = options.lives
     run = failed = 0
     with ProcessPoolExecutor() as pool:
         drawn = [pool.submit(_random_lives, kind, lives or LIVES, other_ones=lives is not None) for kind in LIFE_KINDS]
-        scenarios = [] if lives else [pool.submit(_scenario, number) for number in range(len(ALL_SCENARIOS))]
+        numbers = [] if lives else range(len(ALL_SCENARIOS))
+        scenarios = [pool.submit(_scenario, number, every_trouble=options.every_trouble) for number in numbers]
         for name, cases, problems in (played.result() for played in (*scenarios, *drawn)):
             run, failed = run + cases, failed + len(problems)
             for problem in problems:
@@ -34,10 +37,10 @@ def main() -> int:
     return 1 if failed or not run else 0
 
 
-def _scenario(number: int) -> tuple[str, int, list[str]]:
+def _scenario(number: int, *, every_trouble: bool) -> tuple[str, int, list[str]]:
     """Runs a scenario with every fault; returns its name, how many cases there were, and what failed."""
     scenario = ALL_SCENARIOS[number]
-    cases = list(divergences(scenario))
+    cases = list(divergences(scenario, every_trouble=every_trouble))
     return scenario.name, len(cases), [problem for problem in cases if problem is not None]
 
 

@@ -28,8 +28,13 @@ class Case:
         return f"{self.scenario.name}: {self.mishap}"
 
 
-def divergences(scenario: Scenario) -> Iterator[str | None]:
-    """Plays all cases of a scenario; yields for each how it differs from what it should be, or None."""
+def divergences(scenario: Scenario, *, every_trouble: bool) -> Iterator[str | None]:
+    """Plays all cases of a scenario; yields for each how it differs from what it should be, or None.
+
+    Args:
+        scenario: The scenario.
+        every_trouble: Whether each event of a watch has every trouble, and not one of them in turn.
+    """
     case = Case(scenario)
     try:
         calm = case.life()
@@ -41,7 +46,7 @@ def divergences(scenario: Scenario) -> Iterator[str | None]:
     if problem is not None:
         yield problem
         return
-    for mishap in _mishaps(calm) if scenario.faults else [Mishap()]:
+    for mishap in _mishaps(calm, every_trouble=every_trouble) if scenario.faults else [Mishap()]:
         case = Case(scenario, mishap)
         yield _divergence(case, expected)
 
@@ -71,14 +76,15 @@ def _broken(case: Case, life: Life) -> str | None:
     return None
 
 
-def _mishaps(calm: Life) -> Iterator[Mishap]:
+def _mishaps(calm: Life, *, every_trouble: bool) -> Iterator[Mishap]:
     """Yields everything that can go wrong once in a life."""
     yield Mishap()
     for write in range(calm.operator.client.writes):
         for fault in Fault:
             yield Mishap(Plan(write, fault))
+    troubles = [*Trouble]
     for event in range(calm.events):
-        for trouble in Trouble:
+        for trouble in troubles if every_trouble else [troubles[event % len(troubles)]]:
             yield Mishap(watch=Watch(event, trouble))
     for number in range(calm.operator.passes):
         yield Mishap(restart_before=number)

@@ -16,8 +16,6 @@ from qtj_trainer.errors import UserError
 from tools.resume.cases import CALLBACKS, HAVE_NO_STATE, LAYERS, OPTIMIZERS, SCHEDULES, names_in
 from tools.resume.experiment import Case, Fit, continues
 
-pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")  # in tf_keras
-
 CASES = {case.name: case for case in (*OPTIMIZERS, *SCHEDULES, *CALLBACKS, *LAYERS)}
 
 

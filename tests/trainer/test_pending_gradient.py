@@ -34,7 +34,7 @@ def check() -> None:
     small.values(inputs, weights)
 
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20), used + (300 << 20)))  # its state has 256 MiB
+    resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), used + (200 << 20)))  # its state has 256 MiB
     with pytest.raises(MemoryError):
         large.values(np.zeros((1, 25)), np.zeros(25))
 

@@ -32,9 +32,10 @@ def server(api_server: ApiServer) -> ApiServer:
 
 
 def kustomizations() -> Sequence[str]:
-    """The folders that `kubectl apply -k` takes; a component is part of another."""
+    """The folders that `kubectl apply -k` takes; a component, and what the chart has of it, is part of another."""
     found = {path.parent for path in DEPLOY.rglob("kustomization.yaml") if "kind: Component" not in path.read_text()}
-    return sorted(str(path.relative_to(DEPLOY)) for path in found if path.name not in UNKNOWN_KINDS)
+    named = {str(path.relative_to(DEPLOY)) for path in found if path.name not in UNKNOWN_KINDS}
+    return sorted(name for name in named if not name.startswith("helm/files/"))
 
 
 def dry_run(server: ApiServer, objects: Sequence[Json]) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import tf_keras
 
@@ -34,4 +35,7 @@ def test_a_model_with_an_optimizer_of_today_is_prepared(model: Any) -> None:
     prepared = KerasModel(model)
     prepared.prepare(Cluster.from_environment({}))
 
-    assert len(prepared.state()) == len(model.variables) + len(model.optimizer.variables)
+    variables = [*model.variables, *model.optimizer.variables]
+    state = prepared.state()
+    assert len(state) >= len(variables) == 5 + 2
+    assert all(np.array_equal(value, variable) for value, variable in zip(state, variables, strict=False))

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from math import pi
 from typing import Any, Self
 
 import cirq
@@ -12,6 +11,7 @@ import tf_keras
 from qtj_trainer.engines import EngineName, Precision
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.op import FusedOp
+from qtj_trainer.simulate.initial_angles import Learned
 from qtj_trainer.simulate.specification import Readouts, Specification, Symbols, specified
 
 __all__ = ["PQC"]
@@ -37,7 +37,10 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         *,
         inputs: Symbols = (),
         weights: Symbols = (),
-        seed: int = 0,
+        seed: int | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        constraint: Any = None,
         engine: str = EngineName.FUSED,
         dtype: str = "float32",
         **keras: Any,
@@ -49,7 +52,11 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
             readouts: The observables: one, or a list.
             inputs: The symbols that a batch sets, one column each.
             weights: The symbols that the layer learns.
-            seed: Seed of the initial weights.
+            seed: Seed of the initial angles, which are uniform in [0, 2π). Without one they follow
+                `tf.keras.utils.set_random_seed`, as the weights of other layers do.
+            initializer: What draws the initial angles instead: an initializer of Keras, or its name.
+            regularizer: A regularizer of Keras for the angles.
+            constraint: A constraint of Keras for the angles.
             engine: "fused" or "tfq". If the fused engine does not support the circuit, TensorFlow Quantum simulates it,
                 and the log has a warning.
             dtype: "float32", or "float64" for complex128 amplitudes: of the learned angles, the values and the slopes.
@@ -58,17 +65,17 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
 
         Raises:
             TypeError: If an argument has the wrong type.
-            ValueError: If no engine supports the circuit in this precision; the message has the reason.
+            ValueError: If no engine supports the circuit in this precision, or there are both a seed and an
+                initializer; the message has the reason.
         """
         precision = Precision.of(dtype)
         super().__init__(dtype=dtype, **keras)
         self._specification = specified(circuit, readouts, inputs, weights)
         self._seed, self._wanted = seed, EngineName(engine)
+        self._learned = Learned(seed, initializer, regularizer, constraint)
         self._operation = _operation(self._wanted, self._specification, precision)
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
-        self._angles = self.add_weight(
-            name="angles", shape=(len(self._specification.weights),), initializer=_initial_angles(seed)
-        )
+        self._angles = self._learned.variable(self, len(self._specification.weights))
 
     @property
     def engine(self) -> EngineName:
@@ -98,22 +105,14 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration from which `from_config` makes the same layer, with initial weights."""
         keras = {name: value for name, value in super().get_config().items() if name in {"name", "trainable", "dtype"}}
-        return {**keras, **self._specification.to_config(), "seed": self._seed, "engine": str(self._wanted)}
+        own = {"seed": self._seed, **self._learned.to_config(), "engine": str(self._wanted)}
+        return {**keras, **self._specification.to_config(), **own}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """Makes a layer from what `get_config` returned."""
         specification = Specification.from_config(config)
         return cls(**{**config, **specification._asdict()})
-
-
-def _initial_angles(seed: int) -> Callable[..., tf.Tensor]:
-    """Returns the initializer of learned angles: the same numbers for each type.
-
-    Their range is that of the tutorial's layer: gates X**t have the period t = 2, so it covers all of them.
-    """
-    uniform = tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed)
-    return lambda shape, dtype: tf.cast(uniform(shape, tf.float32), dtype)
 
 
 def _operation(engine: EngineName, specification: Specification, precision: Precision) -> Operation:

@@ -1,7 +1,6 @@
 """The Keras layer: a parametrised circuit with noise, or measured in shots."""
 
 from collections.abc import Sequence
-from math import pi
 from operator import index
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ import tf_keras
 
 from qtj_trainer.simulate.fused.gates import UnsupportedError
 from qtj_trainer.simulate.fused.observables import read
+from qtj_trainer.simulate.initial_angles import Learned, drawn_seed
 from qtj_trainer.simulate.noise.branches import all_branches
 from qtj_trainer.simulate.noise.circuit import Noise, NoisyCircuit, noisy_circuit, with_noise
 from qtj_trainer.simulate.noise.estimators import Estimate, Estimator, Sampling
@@ -43,7 +43,10 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         noise: Noise = None,
         shots: int | None = None,
         trajectories: int | None = None,
-        seed: int = 0,
+        seed: int | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        constraint: Any = None,
         **keras: Any,
     ) -> None:
         """Plans the circuit.
@@ -60,7 +63,12 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             trajectories: How many trajectories of a noisy circuit are averaged, 1000 by default. If its channels are
                 mixtures of unitaries with no more branches than that, all of them are simulated instead, and values
                 are exact.
-            seed: Seed of the initial weights, and of the random numbers.
+            seed: Seed of the initial angles, which are uniform in [0, 2π), and of the random numbers. Without one both
+                follow `tf.keras.utils.set_random_seed`, as the weights of other layers do.
+            initializer: What draws the initial angles instead, as in `PQC`. The seed is then that of the random numbers
+                alone.
+            regularizer: A regularizer of Keras for the angles.
+            constraint: A constraint of Keras for the angles.
             keras: `name` and `trainable`, as for any layer.
 
         Raises:
@@ -74,7 +82,9 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         self._settings = {"shots": shots, "trajectories": trajectories, "seed": seed}
         self._estimator, self._is_random = _estimator(self._specification, shots, trajectories)
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
-        self._add_variables(seed)
+        self._learned = Learned(None if initializer else seed, initializer, regularizer, constraint)
+        self._random = drawn_seed() if seed is None else seed
+        self._add_variables()
 
     @property
     def specification(self) -> Specification:
@@ -101,7 +111,7 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         """
         with tf.name_scope("engine"):
             data = tf.cast(inputs, tf.float32)
-            seed = _of_replica(tf.stack([tf.constant(self._settings["seed"], tf.int64), self._calls.read_value()]))
+            seed = _of_replica(tf.stack([tf.constant(self._random, tf.int64), self._calls.read_value()]))
             self._calls.assign_add(1)
             shared = tf.tile(tf.convert_to_tensor(self._angles)[tf.newaxis], [tf.shape(data)[0], 1])
             made = self._estimator(tf.concat([data, shared], axis=1), seed)
@@ -111,7 +121,7 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration from which `from_config` makes the same layer, with initial weights."""
         keras = {name: value for name, value in super().get_config().items() if name in {"name", "trainable"}}
-        return {**keras, **self._specification.to_config(), **self._settings}
+        return {**keras, **self._specification.to_config(), **self._settings, **self._learned.to_config()}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
@@ -119,12 +129,8 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         specification = Specification.from_config(config)
         return cls(**{**config, **specification._asdict()})
 
-    def _add_variables(self, seed: int) -> None:
-        self._angles = self.add_weight(
-            name="angles",
-            shape=(len(self._specification.weights),),
-            initializer=tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed),  # as in PQC
-        )
+    def _add_variables(self) -> None:
+        self._angles = self._learned.variable(self, len(self._specification.weights))
         self._calls = self.add_weight(
             name="calls",
             shape=(),

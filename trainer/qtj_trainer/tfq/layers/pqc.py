@@ -26,19 +26,23 @@ class PQC(layers.PQC):  # type: ignore[misc]  # TensorFlow Quantum has no types
         repetitions: int | None = None,
         backend: Any = "noiseless",
         differentiator: Differentiator | None = None,
-        initializer: Any = tf.keras.initializers.RandomUniform(0, 2 * pi),  # noqa: B008  that of the other layer
+        initializer: Any = None,
         regularizer: Any = None,
         constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Makes the layer. Arguments and errors are those of `tfq.layers.PQC`."""
+        """Makes the layer. Arguments and errors are those of `tfq.layers.PQC`.
+
+        The default initializer is the same, but one for each layer: that of the other module is shared by all layers of
+        a process, so that those of one size begin with the same angles, whatever seed is set later.
+        """
         super().__init__(
             model_circuit,
             operators,
             repetitions=repetitions,
             backend=backend,
             differentiator=differentiator,
-            initializer=initializer,
+            initializer=tf.keras.initializers.RandomUniform(0, 2 * pi) if initializer is None else initializer,
             regularizer=regularizer,
             constraint=constraint,
             **kwargs,

@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from tests.trainer.circuits import Case
-from tests.trainer.fuzz import ENGINE, Comparison, fuzz, smallest
+from tests.trainer.fuzz import ENGINE, Comparison, exact, fuzz, numbers_for, smallest
 from tests.trainer.fuzz_layers import LAYERS
 from tests.trainer.gate_menu import gate_classes, qubit_gates
 
@@ -42,6 +42,23 @@ def test_many_random_circuits_are_those_of_the_reference(what: str, capsys: pyte
     seed = int(np.random.default_rng().integers(1 << 30))
     with capsys.disabled():  # the seed is in the log of a test that passes too
         check(ENGINE if what == "engine" else LAYERS[what], 5000 if what == "engine" else 500, seed)
+
+
+def test_slopes_of_the_reference_are_exact_for_the_fastest_gates() -> None:
+    """Three copies of one rotation: the derivative is three times that of one, times the others."""
+    qubits, x = cirq.LineQubit.range(3), sympy.Symbol("x0")
+    case = Case(
+        cirq.Circuit(cirq.ParallelGate(cirq.Y ** (5 * x), 3)(*qubits)),
+        [cirq.PauliSum.wrap(cirq.Z(qubits[0]) * cirq.Z(qubits[1]))],
+        [x],
+        [],
+    )
+
+    slope = exact(case, numbers_for(case))[1][0]
+
+    turn = 5 * np.pi
+    at = turn * numbers_for(case)[0]
+    assert slope == pytest.approx(-2 * turn * np.cos(at) * np.sin(at), rel=1e-11)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

@@ -92,7 +92,26 @@ def test_it_runs_infer_unless_the_user_says_otherwise() -> None:
     assert container(built(template=trained))["args"] == ["infer"]
     assert container(built(template=trained))["command"] == ["qtj-trainer"]
     assert container(built(template=trained, inference={"args": []}))["args"] == []
-    assert container(built(template=trained, inference={"command": ["python"]}))["command"] == ["python"]
+    other = container(built(template=trained, inference={"command": ["python"]}))
+    assert (other["command"], other["args"]) == (["python"], [])
+
+
+@pytest.mark.parametrize(
+    ("training", "inferring"),
+    [
+        ({"args": ["--log-format", "json", "train", "qcnn"]}, ["infer"]),
+        ({"command": ["python", "program.py"], "args": ["train", "--lr=1"]}, ["infer"]),
+        ({"command": ["python", "program.py"], "args": ["--seed", "3"]}, ["--seed", "3"]),
+        ({"command": ["python", "program.py"], "args": ["--split", "train"]}, ["--split", "train"]),
+        ({"args": ["--seed", "3"]}, ["--seed", "3"]),
+    ],
+)
+def test_it_runs_a_program_with_the_arguments_of_its_training(training: dict[str, Any], inferring: list[str]) -> None:
+    assert container(built(template=a_template(a_container(**training))))["args"] == inferring
+
+
+def test_a_program_without_arguments_gets_none() -> None:
+    assert "args" not in container(built(template=a_template(a_container(command=["python", "program.py"]))))
 
 
 def test_it_runs_in_the_container_called_trainer() -> None:

@@ -146,7 +146,8 @@ class Inference(Model):
     command: list[str] | None = Field(None, description="Replaces the container's command.", max_length=64)
     args: list[str] | None = Field(
         None,
-        description='Replaces the container\'s args. ["infer"] when left out, unless it has a `template` here.',
+        description="Replaces the container's args. When left out, they stay as they are: the same program, with the "
+        "same arguments. The trainer's `train ...` becomes `infer`. With another `command` here there are none.",
         max_length=256,
     )
     backoff_limit: StrictInt | None = Field(

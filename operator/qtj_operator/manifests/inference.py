@@ -68,9 +68,21 @@ def _failure_policy(container: str) -> Manifest:
 
 def _set_command(spec: Manifest, inference: Inference) -> None:
     main = main_container(spec["containers"])
+    trains = _trains(main)
     if inference.command is not None:
         main["command"] = inference.command
+        main["args"] = []  # those of a container whose command is another one
     if inference.args is not None:
         main["args"] = inference.args
-    elif inference.template is None:  # a replica's template has the arguments for training
+    elif inference.command is None and inference.template is None and trains:
         main["args"] = ["infer"]
+
+
+def _trains(container: Manifest) -> bool:
+    """Whether the arguments are those of `qtj_trainer train ...`. Any other program finds out from its environment.
+
+    After a command, which may be any program's, only the first word counts. Without one, options of the trainer may
+    stand before it.
+    """
+    args = container.get("args") or []
+    return "train" in (args[:1] if container.get("command") else args)

@@ -47,10 +47,12 @@ def __getattr__(name: str) -> Any:
     """Imports `Program` when it is first used: the trainer itself starts without it."""
     if name != "Program":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from qtj_trainer.run.process_owner import owns_process
     from qtj_trainer.run.signals import block_sigterm
 
-    # Before the import: NumPy alone starts a thread for each processor.
-    block_sigterm()
+    if owns_process(os.environ):
+        # Before the import: NumPy alone starts a thread for each processor.
+        block_sigterm()
 
     from qtj_trainer.run.program import Program
 

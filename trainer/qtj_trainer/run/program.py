@@ -32,7 +32,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from numbers import Integral
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.adapter import Adapter
@@ -75,7 +75,9 @@ class Program:
         """Joins the job. Create it before you import TensorFlow or JAX, which start threads.
 
         If the job has its result already, the process ends here with the same termination message. Artifacts that the
-        leader cannot write, or a profiler port that is in use, end the process with one sentence. With several workers,
+        leader cannot write, or a profiler port that is in use, end the process with one sentence. In a notebook, or in
+        a module that another program imports, such mistakes raise `qtj_trainer.errors.UserError` instead, and signals
+        are handled as before. With several workers,
         this waits until each of them has created its `Program`. It also works without a job, and then stores below
         qtj-artifacts/program.
 
@@ -133,8 +135,8 @@ class Program:
         self._has_loaded = True
         return loaded
 
-    def report(self, metrics: Mapping[str, Any]) -> NoReturn:
-        """Reports the metrics of the inference, and ends the process.
+    def report(self, metrics: Mapping[str, Any]) -> None:
+        """Reports the metrics of the inference, and ends the process if it is the program's; see `finish`.
 
         Args:
             metrics: Finite numbers by name; any other value fails the inference.
@@ -242,8 +244,10 @@ class Program:
                 )
         return training_callback(self._training, self._model)
 
-    def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> NoReturn:
+    def finish(self, weights: Any, metrics: Mapping[str, Any] | None = None) -> None:
         """Stores weights and result, and ends the process: the last line of a program.
+
+        It returns in a notebook, and in a module that another program has imported: their process goes on.
 
         Weights that are not finite are not stored. A metric that is not a finite number fails the job after the weights
         are stored. If a program trains all its epochs and does not call this, a warning says that it has stored no
@@ -254,7 +258,7 @@ class Program:
             metrics: Finite numbers by name.
         """
         if self.inferring:
-            self.report(metrics or {})
+            return self.report(metrics or {})
         with self._session.mistakes_reported():
             adapter = _adapted(weights)
             adapter.check_finite(self.telemetry.progress.step or 0)
@@ -265,7 +269,9 @@ class Program:
             replica.finish(
                 lambda: self._store(adapter, data, metrics or {}), lambda: adapter.leave_together(replica.cluster)
             )
-        self._session.end()
+        if self._training:
+            self._training.close()
+        return self._session.end()
 
     def _store(self, adapter: Adapter, data: bytes, metrics: Mapping[str, Any]) -> Result:
         """Stores weights and result, and deletes the checkpoints."""

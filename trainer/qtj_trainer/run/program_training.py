@@ -118,6 +118,10 @@ class ProgramTraining(Training):
         """Lets SIGTERM end the process at once from now on, because no end of a step is close."""
         self.replica.stop.patience = 0.0
 
+    def close(self) -> None:
+        """Ends what outlives the last step in a process that goes on after the program."""
+        atexit.unregister(self._warn_if_unfinished)
+
     @property
     def warning(self) -> str:
         """What the job shows as a warning, because training has not done it; empty if there is nothing."""

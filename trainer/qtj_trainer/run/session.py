@@ -1,4 +1,8 @@
-"""A program's process: it becomes a replica of its job, and reports each error in one sentence when it ends."""
+"""A program's process: it becomes a replica of its job, and reports each error in one sentence when it ends.
+
+In a notebook, or in a module that another program imports, nothing of the process is changed: signals and errors are
+handled as before, a mistake raises its error, and the end of the program is not that of the process.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,6 +13,7 @@ from typing import NoReturn
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.artifacts import Address, read_verified
+from qtj_trainer.run.process_owner import owns_process
 from qtj_trainer.run.program_log import show_log
 from qtj_trainer.run.replica import Replica
 from qtj_trainer.run.report import store_report
@@ -32,7 +37,9 @@ class Session:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._stop = Stop()
-        self._stop.listen()
+        self._owns_process = owns_process(environment)
+        if self._owns_process:
+            self._stop.listen()
         patch_tracer()
 
     def begin(self, epochs: int) -> None:
@@ -44,7 +51,8 @@ class Session:
         """
         artifacts = self._environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program"
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
-        sys.excepthook = self._end_with_error
+        if self._owns_process:
+            sys.excepthook = self._end_with_error
         show_log(leads=replica.cluster.leads)
         if not self.inferring:
             if replica.finished():
@@ -77,17 +85,20 @@ class Session:
         report = store_report(environment, self.replica.store, weights, metrics)
         self.replica.write_message(contract.TerminationMessage(metrics=metrics, report=report or None))
 
-    def end(self) -> NoReturn:
-        """Ends the process with exit code 0."""
-        sys.stdout.flush()  # without teardown, the program's last output would be lost
-        exit_now(0)
+    def end(self) -> None:
+        """Ends the process with exit code 0, if it is the program's."""
+        if self._owns_process:
+            sys.stdout.flush()  # without teardown, the program's last output would be lost
+            exit_now(0)
 
     @contextmanager
     def mistakes_reported(self) -> Iterator[None]:
-        """Ends the process with one sentence for a `TrainerError` in the block."""
+        """Ends the process with one sentence for a `TrainerError` in the block, or raises it if the process goes on."""
         try:
             yield
         except TrainerError as problem:
+            if not self._owns_process:
+                raise
             self._fail(problem)
 
     def _end_with_error(

@@ -5,10 +5,15 @@ Its gradients have the noise of a measurement with SHOTS shots. The random key i
 was interrupted gets the same digits. The program also runs without a job: python examples/jax_loop.py
 """
 
+import argparse
+
 from qtj_trainer import Program
 
 EPOCHS = 10
 STEPS, RATE, QUBITS, LAYERS, FIELD, SHOTS = 200, 0.005, 6, 3, 1.0, 10_000
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--seed", type=int, default=0, help="of everything that is drawn")
+seed = arguments.parse_args().seed
 program = Program(epochs=EPOCHS, checkpoint_steps=50)  # before JAX, which starts threads
 
 import jax
@@ -58,7 +63,7 @@ if program.inferring:  # the Job of spec.inference: evaluate exactly the angles 
     angles = program.load(angles)
     program.report({"energy": energy(angles), "error": energy(angles) - ground()})
 
-state = program.state(angles=angles, key=jax.random.key(0))
+state = program.state(angles=angles, key=jax.random.key(seed))
 for epoch in program.epochs():
     for _ in epoch.steps(STEPS):  # after a restart, those that the last checkpoint does not hold
         state.angles, state.key, loss = step(state.angles, state.key)

@@ -3,10 +3,15 @@
 It also runs without a job: python examples/own_circuit.py
 """
 
+import argparse
+
 from qtj_trainer import Program
 
 EPOCHS = 15
 QUBITS, LAYERS, RADIUS = 4, 3, 1.28
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--seed", type=int, default=0, help="of everything that is drawn")
+seed = arguments.parse_args().seed
 program = Program(epochs=EPOCHS)  # before TensorFlow, which starts threads
 
 import cirq
@@ -26,8 +31,9 @@ def circuit(data: list[sympy.Symbol], weights: list[sympy.Symbol]) -> cirq.Circu
     return made
 
 
+tf.keras.utils.set_random_seed(seed)
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
-points = tf.random.stateless_uniform([1024, 2], seed=[0, 0], minval=-1.6, maxval=1.6)
+points = tf.random.stateless_uniform([1024, 2], seed=[0, seed], minval=-1.6, maxval=1.6)
 inside = tf.cast(tf.norm(points, axis=1) < RADIUS, tf.float32)  # half of the square
 training = tf.data.Dataset.from_tensor_slices((points[:768], inside[:768])).batch(32)
 held_out = tf.data.Dataset.from_tensor_slices((points[768:], inside[768:])).batch(256)

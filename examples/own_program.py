@@ -1,14 +1,20 @@
 """Your own Keras program. Without the numbered lines it also trains: it then needs only TF_CONFIG."""
 
+import argparse
+
 from qtj_trainer import Program  # 1  before TensorFlow, which starts threads
 
 EPOCHS = 5
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--seed", type=int, default=0, help="of everything that is drawn")
+seed = arguments.parse_args().seed
 program = Program(epochs=EPOCHS)  # 2  SIGTERM, progress; exits at once if the job already has its result
 
 import tensorflow as tf
 
+tf.keras.utils.set_random_seed(seed)
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
-x = tf.random.stateless_normal([256, 3], seed=[0, 0])
+x = tf.random.stateless_normal([256, 3], seed=[0, seed])
 y = tf.linalg.matvec(x, [1.0, -2.0, 0.5])
 data = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
 

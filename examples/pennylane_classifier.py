@@ -4,10 +4,15 @@ It needs PennyLane and Optax, which the extra `examples` installs. It also runs 
 python examples/pennylane_classifier.py
 """
 
+import argparse
+
 from qtj_trainer import Program
 
 EPOCHS = 10
 QUBITS, LAYERS, BATCH, RADIUS = 3, 3, 32, 1.28
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--seed", type=int, default=0, help="of everything that is drawn")
+seed = arguments.parse_args().seed
 program = Program(epochs=EPOCHS)  # before JAX, which starts threads
 
 import jax
@@ -55,7 +60,7 @@ def step(params: dict[str, jax.Array], moments: optax.OptState, batch: jax.Array
     return optax.apply_updates(params, updates), moments, loss
 
 
-data, start, order = jax.random.split(jax.random.key(0), 3)
+data, start, order = jax.random.split(jax.random.key(seed), 3)
 points = jax.random.uniform(data, (768, 2), minval=-1.6, maxval=1.6)
 inside = (jnp.linalg.norm(points, axis=1) < RADIUS).astype(float)  # half of the square
 weights = jax.random.uniform(start, (LAYERS, QUBITS, 3), maxval=2 * jnp.pi)

@@ -65,11 +65,14 @@ class ProgramSource:
 
         Data count only where both have them: what is new may be what the earlier program has written.
         """
-        arguments = _changed_arguments(earlier.arguments, self.arguments)
         names = sorted({*earlier.code, *self.code})
         code = (_changed_text(name, earlier.code.get(name), self.code.get(name)) for name in names)
         data = (f"{name} changed" for name in self.data if earlier.data.get(name, self.data[name]) != self.data[name])
-        return [each for each in (*arguments, *code, *data) if each]
+        return [each for each in (*self.changed_arguments(earlier), *code, *data) if each]
+
+    def changed_arguments(self, earlier: Self) -> list[str]:
+        """Returns which arguments differ from those of an earlier program."""
+        return list(_changed_arguments(earlier.arguments, self.arguments))
 
 
 def read_source(

@@ -7,6 +7,7 @@
 <folder>/pods.jsonl                   each change of its pods
 <folder>/activity.jsonl               the activities that its program reported, with their times
 <folder>/report.html                  its report as a page, once the job has finished
+<folder>/source/1/train.py            programs of the user's own, as they started the run
 <folder>/run.log                      the output of a run without a terminal
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
 <folder>/...                          weights, checkpoints and results, as the training program stores them
@@ -17,6 +18,7 @@ A folder that is not empty and has no `.qtj-run` is not ours: nothing in it is r
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +28,7 @@ from qtj.local.locks import locked
 from qtj.local.logfiles import in_order
 from qtj.local.records import is_record, moved
 from qtj_contract.progress_log import append_line
+from qtj_contract.stored_source import FOLDER as SOURCE
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.controller.client import Object
 
@@ -193,6 +196,7 @@ class Folder:
         if not self.is_used:
             with suppress(OSError):
                 (self.path / OUTPUT).unlink(missing_ok=True)
+                shutil.rmtree(self.path / SOURCE, ignore_errors=True)
                 (self.path / _LOGS).rmdir()
                 (self.path / _MARK).unlink()
                 self.path.rmdir()

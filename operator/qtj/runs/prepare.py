@@ -13,6 +13,7 @@ from qtj.local.folder import OUTPUT, Folder, FolderError
 from qtj.local.history import History
 from qtj.local.session import LocalJob
 from qtj.runs.folders import folder_named
+from qtj.runs.programs import programs_of, store_programs
 from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
 from qtj.terminal.errors import InputError
 
@@ -133,6 +134,7 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
         if start.earlier and folder.load() != start.earlier.record:
             folder.release()
             raise InputError(f"{start.earlier.name} was continued by another command: run this command again")
+        _store_programs(folder, start)
     except FolderError as problem:
         raise InputError(str(problem)) from None
     stack.callback(folder.release if start.earlier or plan.place else folder.give_up)
@@ -145,6 +147,14 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
         record=dict(start.earlier.record) if start.earlier else None,
     )
     return PreparedRun(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
+
+
+def _store_programs(folder: Folder, start: Start) -> None:
+    try:
+        store_programs(folder.path, programs_of(start.spec))
+    except OSError as problem:
+        folder.release()
+        raise InputError(f"cannot write to {folder.path} ({problem.strerror}): make room, or move it away") from None
 
 
 def _nothing_to_resume(document: Document, place: Folder | None, bucket: str | None) -> str:

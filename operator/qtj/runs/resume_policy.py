@@ -4,7 +4,7 @@ the last run     without an option                        --resume              
 -------------    --------------------------------------   ---------------------------------   -----------
 none             starts over                              refused                             starts over
 active           refused                                  refused                             starts over
-interrupted      continues when its spec is the same      continues unless the spec forbids   starts over
+interrupted      continues when it is the same program    continues unless the spec forbids   starts over
 Failed           starts over                              continues, as `spec.retry` does     starts over
 Complete         starts over                              infers again when that changed      starts over
 """
@@ -16,7 +16,9 @@ from typing import Any
 from qtj.files.documents import Document
 from qtj.local.folder import Folder, FolderError
 from qtj.local.history import INTERRUPTED, phase_of
+from qtj.runs.programs import changed_arguments, changed_programs, earlier_programs, programs_of
 from qtj.terminal.errors import InputError
+from qtj_contract.program_source import ProgramSource
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.spec import IMMUTABLE
@@ -42,6 +44,11 @@ class EarlierRun:
     folder: Folder
     phase: str
     record: Mapping[str, Any]
+
+    @property
+    def programs(self) -> Mapping[str, ProgramSource] | None:
+        """Its programs, as far as they are known."""
+        return earlier_programs(self.folder.path)
 
     @classmethod
     def of(cls, name: str, folder: Folder) -> "EarlierRun":
@@ -116,9 +123,14 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     if earlier.phase == "Failed":
         tried = max(_retry_of(earlier.record["spec"]), read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
-    changed = ", ".join(_changed_configs(document, earlier))
-    note = f"{changed} changed since {earlier.name}, and its programs get the new values" if changed else ""
-    return Start(earlier=earlier, spec=spec, note=note)
+    return Start(earlier=earlier, spec=spec, note="; ".join(_notes_on_resume(document, earlier)))
+
+
+def _notes_on_resume(document: Document, earlier: EarlierRun) -> Iterator[str]:
+    if changed := ", ".join(_changed_configs(document, earlier)):
+        yield f"{changed} changed since {earlier.name}, and its programs get the new values"
+    if changed := "; ".join(_changed_programs(document, earlier)):
+        yield f"{changed} since {earlier.name}, and this continues its training with another program"
 
 
 def _retry_of(spec: Mapping[str, Any]) -> int:
@@ -177,15 +189,29 @@ def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
     try:
         _resumed(document, earlier)
     except InputError:
-        return f"starts over, because the spec has changed since {earlier.name}, which stays as it is"
+        programs = programs_of(document.manifest["spec"])
+        words = [*changed_arguments(earlier.programs, programs), *changed_programs(earlier.programs, programs)]
+        what = f" ({'; '.join(words)})" if words else ""
+        return f"starts over, because the spec has changed since {earlier.name}{what}, which stays as it is"
     was = "failed" if earlier.phase == "Failed" else "was interrupted"
-    changed = ", ".join(_changed(document, earlier))
-    why = f", because {changed} changed" if changed else ""
+    fields = ", ".join(_changed_fields(document, earlier))
+    changed = [*_changed_programs(document, earlier), *([f"{fields} changed"] if fields else [])]
+    why = f", because {'; '.join(changed)}" if changed else ""
     return f"starts over{why}; {earlier.name} {was}, and --resume would continue it"
 
 
 def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:
-    """Yields what has changed and affects the run: fields of the spec, and the ConfigMaps and Secrets that it uses."""
+    """Yields what has changed and affects the run: fields of the spec, what it refers to, and its programs."""
+    yield from _changed_fields(document, earlier)
+    yield from _changed_programs(document, earlier)
+
+
+def _changed_programs(document: Document, earlier: EarlierRun) -> list[str]:
+    return changed_programs(earlier.programs, programs_of(document.manifest["spec"]))
+
+
+def _changed_fields(document: Document, earlier: EarlierRun) -> Iterator[str]:
+    """Yields fields of the spec, and the ConfigMaps and Secrets that it uses."""
     now, before = document.manifest["spec"], earlier.record["spec"]
     for name in sorted({*now, *before} - _OF_NO_CONSEQUENCE):
         if now.get(name) != before.get(name):

@@ -4,6 +4,7 @@ In a notebook, or in a module that another program imports, nothing of the proce
 handled as before, a mistake raises its error, and the end of the program is not that of the process.
 """
 
+import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -13,6 +14,7 @@ from typing import NoReturn
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.artifacts import Address, read_verified
+from qtj_trainer.run.own_source import place_of, record_source, running_source
 from qtj_trainer.run.process_owner import owns_process
 from qtj_trainer.run.program_log import show_log
 from qtj_trainer.run.replica import Replica
@@ -23,6 +25,8 @@ from qtj_trainer.storage import read_uri
 from qtj_trainer.tracer import patch_tracer
 
 __all__ = ["Session"]
+
+log = logging.getLogger("qtj_trainer")
 
 
 class Session:
@@ -49,15 +53,20 @@ class Session:
             UserError: If the environment is invalid, or the artifacts cannot be written.
             TryAgainError: If the store does not answer, or a peer was lost before all had met.
         """
-        artifacts = self._environment.get(contract.Env.ARTIFACTS_URI) or "qtj-artifacts/program"
+        source = running_source() if self._owns_process else None
+        artifacts, note = place_of(self._environment, source)
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
         if self._owns_process:
             sys.excepthook = self._end_with_error
         show_log(leads=replica.cluster.leads)
+        if note:
+            log.info("%s", note)
         if not self.inferring:
             if replica.finished():
                 exit_now(0)
             replica.check()
+            if replica.cluster.leads:
+                record_source(replica.store, source, is_job=bool(replica.job_uid))
         replica.serve(contract.Progress(epoch=0, epochs=epochs), "running")
         if not self.inferring:
             replica.meet()

@@ -1,0 +1,95 @@
+"""The programs of a job that are the user's own: which files they are, and what changed since an earlier run."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from qtj.local.variables import as_text
+from qtj_contract.program_source import ProgramSource, read_source
+from qtj_contract.stored_source import FOLDER, changes, newest, programs_from, stored_files
+from qtj_operator.api.job import is_trainer, main_container
+
+__all__ = ["changed_arguments", "changed_programs", "earlier_programs", "programs_of", "store_programs"]
+
+Programs = Mapping[str, ProgramSource]
+
+
+def programs_of(spec: Mapping[str, Any]) -> Programs:
+    """Returns the Python programs of a job's replicas, by their paths as its containers name them.
+
+    They are found in the command: the first word that is a Python file of this machine, or the module after -m. Other
+    programs, as in `sh -c`, are not known.
+    """
+    return {path: source for container in _containers(spec) for path, source in _program(container)}
+
+
+def earlier_programs(folder: Path) -> Programs | None:
+    """Returns the programs that a run was started with last; None if they are not known."""
+    number = newest(path.relative_to(folder).as_posix() for path in (folder / FOLDER).glob("*/source.json"))
+    try:
+        return programs_from((folder / FOLDER / str(number) / "source.json").read_bytes()) if number else None
+    except (OSError, ValueError):
+        return None
+
+
+def changed_programs(earlier: Programs | None, now: Programs) -> list[str]:
+    """Returns what changed in text and data, a few words each; nothing where the earlier ones are not known.
+
+    Arguments are left out: they are fields of the job.
+    """
+    return changes(_without_arguments(earlier), _without_arguments(now)) if earlier is not None else []
+
+
+def changed_arguments(earlier: Programs | None, now: Programs) -> list[str]:
+    """Returns which arguments changed, a few words each: `--seed 0 -> 1`."""
+    pairs = ((source, now[path]) for path, source in (earlier or {}).items() if path in now)
+    return [words for before, after in pairs for words in after.changed_arguments(before)]
+
+
+def store_programs(folder: Path, programs: Programs) -> None:
+    """Stores programs in the folder of a run, unless its last ones are the same.
+
+    Raises:
+        OSError: They cannot be written.
+    """
+    if not programs or programs == earlier_programs(folder):
+        return
+    taken = (path.relative_to(folder).as_posix() for path in (folder / FOLDER).glob("*/source.json"))
+    for name, data in stored_files(programs, newest(taken) + 1).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _without_arguments(programs: Programs) -> Programs:
+    return {path: replace(source, arguments=()) for path, source in programs.items()}
+
+
+def _containers(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for replica in spec["replicaSpecs"].values():
+        template = (replica or {}).get("template") or spec.get("template")
+        if template:
+            yield main_container(template["spec"]["containers"])
+
+
+def _program(container: Mapping[str, Any]) -> Iterator[tuple[str, ProgramSource]]:
+    if is_trainer(container):
+        return
+    folder = Path(as_text(container.get("workingDir")) or ".").absolute()
+    words = [as_text(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
+    for index, word in enumerate(words):
+        rest = words[index + 1 :]
+        if word == "-m" and rest and (module := folder.joinpath(*rest[0].split(".")).with_suffix(".py")).is_file():
+            yield rest[0], read_source(module, rest[1:], folder=folder, root=folder)
+            return
+        if _is_script(folder / word):
+            yield word, read_source((folder / word).resolve(), rest, folder=folder)
+            return
+
+
+def _is_script(path: Path) -> bool:
+    try:
+        return path.suffix == ".py" and path.is_file()
+    except (OSError, ValueError):  # a word that is no path
+        return False

@@ -1,0 +1,132 @@
+"""A run of a program of one's own is continued by the same program only, and else says what changed."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qtj.local.folder import Folder
+from qtj.runs.prepare import RunPlan, claim
+from qtj.runs.programs import earlier_programs, programs_of
+from qtj.runs.resume_policy import EarlierRun, Start
+from tests.cli.earlier import Desk, start
+from tests.local.laptop import toy_job
+
+PROGRAM = "import ansatz\nRATE = 0.1\nrows = open('rows.csv')\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"mine.py": PROGRAM, "ansatz.py": "LAYERS = 1\n", "rows.csv": "1\n"}.items():
+        (tmp_path / name).write_text(text)
+    return Desk(tmp_path)
+
+
+def own(*arguments: str, command: tuple[str, ...] = ("python", "mine.py"), **spec: Any) -> dict[str, Any]:
+    job = toy_job(**spec)
+    job["spec"]["template"]["spec"]["containers"][0] |= {"command": list(command), "args": list(arguments)}
+    return job
+
+
+def interrupted(desk: Desk, job: dict[str, Any]) -> EarlierRun:
+    """A run that was claimed as `qtj run` does, and then interrupted."""
+    document, folder = desk.written(job), Folder(Path("qtj-artifacts/toy/1"))
+    with ExitStack() as stack:
+        claim(RunPlan(document, Start(spec=document.manifest["spec"]), None, None), stack)
+        metadata = {**document.manifest["metadata"], "uid": "uid-1"}
+        folder.save({**document.manifest, "metadata": metadata, "status": {"phase": "Running"}})
+    return EarlierRun.of("toy/1", folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("mine.py", PROGRAM.replace("0.1", "0.5"), "mine.py changed: 1 line"),
+        ("ansatz.py", "LAYERS = 3\nX = 1\n", "ansatz.py changed: 2 lines"),
+        ("rows.csv", "2\n", "rows.csv changed"),
+    ],
+)
+def test_another_program_starts_over_and_says_what_changed(desk: Desk, name: str, text: str, words: str) -> None:
+    earlier = interrupted(desk, own("--seed", "0"))
+    Path(name).write_text(text)
+
+    found = start(desk.written(own("--seed", "0")), earlier)
+
+    assert found.earlier is None
+    assert found.note == f"starts over, because {words}; toy/1 was interrupted, and --resume would continue it"
+
+
+def test_the_same_program_continues(desk: Desk) -> None:
+    earlier = interrupted(desk, own("--seed", "0"))
+    Path("unused.py").write_text("other")
+
+    found = start(desk.written(own("--seed", "0")), earlier)
+
+    assert (found.earlier, found.note) == (earlier, "continues toy/1, which was interrupted: --fresh starts over")
+
+
+def test_another_seed_starts_over_and_is_named(desk: Desk) -> None:
+    earlier = interrupted(desk, own("--seed", "0"))
+    Path("mine.py").write_text(PROGRAM + "\n")
+
+    found = start(desk.written(own("--seed", "1")), earlier)
+
+    assert found.note == (
+        "starts over, because the spec has changed since toy/1 (--seed 0 -> 1; mine.py changed: 1 line), which stays "
+        "as it is"
+    )
+
+
+def test_who_resumes_all_the_same_is_told_and_both_programs_are_kept(desk: Desk) -> None:
+    earlier = interrupted(desk, own())
+    Path("mine.py").write_text("RATE = 1\n")
+    document = desk.written(own())
+
+    found = start(document, earlier, resume=True)
+    with ExitStack() as stack:
+        claim(RunPlan(document, found, None, None), stack)
+
+    assert found.note == (
+        "ansatz.py is not used any more; mine.py changed: 3 lines since toy/1, and this continues its training with "
+        "another program"
+    )
+    kept = earlier.folder.path / "source"
+    assert (kept / "1/mine.py").read_text() == PROGRAM
+    assert (kept / "2/mine.py").read_text() == "RATE = 1\n"
+    assert earlier.programs == programs_of(document.manifest["spec"])
+
+
+def test_a_run_that_was_not_recorded_with_its_program_continues(desk: Desk) -> None:
+    found = start(desk.written(own()), desk.ended("Running", own()))
+
+    assert found.earlier
+
+
+def test_more_epochs_of_the_same_program_continue_without_a_word(desk: Desk) -> None:
+    earlier = interrupted(desk, own("--epochs=3"))
+
+    assert start(desk.written(own("--epochs=9")), earlier, resume=True).note == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (("python", "-u", "mine.py"), ["mine.py"]),
+        (("python", "-m", "ansatz"), ["ansatz"]),
+        (("torchrun", "--nproc-per-node=2", "./mine.py"), ["./mine.py"]),
+        (("sh", "-c", "python mine.py"), []),
+        (("python", "nowhere.py"), []),
+        (("python", "x" * 5000), []),
+    ],
+)
+def test_programs_are_found_in_commands(desk: Desk, command: tuple[str, ...], names: list[str]) -> None:
+    assert list(programs_of(desk.written(own(command=command)).manifest["spec"])) == names
+
+
+def test_damaged_sources_count_as_unknown(desk: Desk) -> None:
+    earlier = interrupted(desk, own())
+    (earlier.folder.path / "source/1/source.json").write_text("{")
+
+    assert earlier_programs(earlier.folder.path) is None

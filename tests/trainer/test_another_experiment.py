@@ -1,0 +1,142 @@
+"""A program without a job continues its own training only, and says what differs from the last one."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.processes import base_environment
+
+PROGRAM = """
+import argparse, os, signal
+from qtj_trainer import Program
+import numpy as np
+import ansatz
+
+options = argparse.ArgumentParser()
+options.add_argument("--seed", type=int, default=0)
+options.add_argument("--end-after", type=int, default=9)
+options = options.parse_args()
+program = Program(epochs=3)
+state = program.state(weights=np.full(2, float(options.seed)))
+rows = np.loadtxt("rows.csv")
+for epoch in program.epochs():
+    state.weights = state.weights + 1
+    epoch.report(loss=1.0 / epoch.number)
+    if os.environ.get("END_AFTER") == str(epoch.number):
+        os.kill(os.getpid(), signal.SIGTERM)
+print(state.weights.tolist())
+program.finish(state.weights, {"mse": 0.5})
+"""
+
+
+class Desk:
+    """A folder with a program, which ends by SIGTERM after an epoch if it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.write("train.py", PROGRAM)
+        self.write("ansatz.py", "LAYERS = 1\n")
+        self.write("rows.csv", "1\n2\n")
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "train.py", *arguments],
+            cwd=self.folder, env={**base_environment(), **environment},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    def interrupt(self, *arguments: str, **environment: str) -> None:
+        code, _, errors = self.run(*arguments, END_AFTER="2", **environment)
+        assert code == 128 + signal.SIGTERM, errors
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_the_same_program_continues(desk: Desk) -> None:
+    desk.interrupt("--seed", "4")
+
+    code, output, errors = desk.run("--seed", "4")
+
+    assert (code, output) == (0, "[7.0, 7.0]\n"), errors
+    assert "resumed" in errors
+    assert not (desk.folder / "qtj-artifacts/program-2").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "words"),
+    [
+        ("unused", "", ["--seed", "1"], "--seed 0 -> 1"),
+        ("ansatz.py", "LAYERS = 2\n", ["--seed", "0"], "ansatz.py changed: 1 line"),
+        ("rows.csv", "1\n3\n", ["--seed", "0"], "rows.csv changed"),
+    ],
+)
+def test_another_experiment_starts_in_a_folder_of_its_own(
+    desk: Desk, name: str, text: str, arguments: list[str], words: str
+) -> None:
+    desk.interrupt("--seed", "0")
+    desk.write(name, text)
+
+    code, output, errors = desk.run(*arguments)
+
+    start = float(arguments[1])
+    assert (code, output) == (0, f"[{start + 3}, {start + 3}]\n"), errors
+    assert (
+        f"{words}: this is a new training in qtj-artifacts/program-2, and QTJ_RESUME=1 would continue the one in"
+        " qtj-artifacts/program\n"
+    ) in errors
+    assert list((desk.folder / "qtj-artifacts/program/checkpoints/local").iterdir()), "the earlier one stays"
+
+
+def test_who_asks_for_it_continues_another_program(desk: Desk) -> None:
+    desk.interrupt("--seed", "0")
+
+    code, output, errors = desk.run("--seed", "1", QTJ_RESUME="1")
+
+    assert (code, output) == (0, "[3.0, 3.0]\n"), errors
+    kept = desk.folder / "qtj-artifacts/program/source"
+    assert sorted(path.name for path in kept.iterdir()) == ["1", "2"], "both are recorded"
+
+
+def test_a_result_is_never_overwritten(desk: Desk) -> None:
+    for number in (1, 2, 3):
+        _, output, errors = desk.run("--seed", str(number))
+        assert output == f"[{number + 3}.0, {number + 3}.0]\n", errors
+
+    folders = sorted(path.parent.name for path in desk.folder.glob("qtj-artifacts/*/result.json"))
+    assert folders == ["program", "program-2", "program-3"]
+
+
+def test_named_artifacts_of_another_program_are_refused(desk: Desk) -> None:
+    desk.interrupt("--seed", "0", QTJ_ARTIFACTS_URI="mine")
+
+    code, _, errors = desk.run("--seed", "1", QTJ_ARTIFACTS_URI="mine")
+
+    assert code == 1
+    assert errors.strip().endswith(
+        f"{(desk.folder / 'mine/checkpoints/local').as_uri()} is of another training (--seed 0 -> 1): set "
+        "QTJ_ARTIFACTS_URI to another place, or QTJ_RESUME=1 to continue it"
+    )
+    assert desk.run("--seed", "0", QTJ_ARTIFACTS_URI="mine")[1] == "[3.0, 3.0]\n"
+
+
+def test_a_job_goes_on_with_a_program_that_has_changed_and_says_so(desk: Desk) -> None:
+    job = {"QTJ_ARTIFACTS_URI": "mine", "QTJ_JOB_UID": "uid-1"}
+    desk.interrupt("--seed", "0", **job)
+    desk.write("ansatz.py", "LAYERS = 2\n")
+
+    code, output, errors = desk.run("--seed", "0", **job)
+
+    assert (code, output) == (0, "[3.0, 3.0]\n"), errors
+    assert "this job goes on with another program: ansatz.py changed: 1 line" in errors
+    assert (desk.folder / "mine/source/1/ansatz.py").read_text() == "LAYERS = 1\n"
+    assert (desk.folder / "mine/source/2/ansatz.py").read_text() == "LAYERS = 2\n"

@@ -1,0 +1,147 @@
+"""The program that runs: what it is, where it is recorded, and which earlier training it may continue.
+
+A job is one experiment, whatever happens to its program; without a job, the program itself tells experiments apart:
+
+    qtj-artifacts/program       the first training
+    qtj-artifacts/program-2     the next one: the first has finished, or its program, arguments or data were others
+"""
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from qtj_contract import Env
+from qtj_contract.program_source import ProgramSource, read_source
+from qtj_contract.stored_source import FOLDER, newest, programs_from, stored_files
+from qtj_trainer.errors import TrainerError, UserError
+from qtj_trainer.storage import Store, open_store
+
+__all__ = ["RESUME", "Place", "place_of", "record_source", "running_source"]
+
+RESUME = "QTJ_RESUME"
+"""The variable that continues the last training of this folder, whatever has changed since."""
+
+_DEFAULT = Path("qtj-artifacts/program")
+_CHECKPOINTS = "checkpoints/local"
+_RESULT = "result.json"
+
+log = logging.getLogger("qtj_trainer")
+
+Place = tuple[str, str]
+"""An address of artifacts, and a sentence about why it is this one; empty if there is nothing to say."""
+
+
+def running_source() -> ProgramSource | None:
+    """Returns the script of this process; None for a prompt or a notebook."""
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    if not file or hasattr(sys, "ps1"):
+        return None
+    path, spec = Path(file).resolve(), getattr(main, "__spec__", None)
+    depth = len(spec.name.split(".")) - 1 if spec else 0  # of a module that was started by `python -m`
+    return read_source(path, sys.argv[1:], root=path.parents[depth])
+
+
+def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Place:
+    """Returns where a program stores its artifacts.
+
+    Args:
+        environment: The environment.
+        source: The program; None if it is not known, and then it continues no other.
+
+    Raises:
+        UserError: The artifacts that the environment names have checkpoints of another program.
+    """
+    given = environment.get(Env.ARTIFACTS_URI)
+    if environment.get(Env.JOB_UID) or environment.get(Env.WEIGHTS_URI):
+        return given or str(_DEFAULT), ""
+    if given:
+        _check(open_store(given), source, environment)
+        return given, ""
+    return _next_folder(source, environment)
+
+
+def record_source(store: Store, source: ProgramSource | None, *, is_job: bool) -> None:
+    """Stores the program of a training among its artifacts, unless it is there already. For the leader.
+
+    Args:
+        store: The artifacts.
+        source: The program.
+        is_job: Whether its arguments and data are those of a job, which has a record of its own.
+    """
+    if source is None:
+        return
+    try:
+        number, earlier = _recorded(store)
+        now = replace(source, arguments=(), data={}) if is_job else source
+        changed = _changes(earlier, now, is_job=is_job)
+        if number and not changed:
+            return
+        if is_job and changed:
+            log.warning("this job goes on with another program: %s", "; ".join(changed))
+        for name, data in stored_files({source.script: source}, number + 1).items():
+            store.write(name, data)
+    except TrainerError as problem:
+        log.warning("the program is not recorded: %s", problem)
+
+
+def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
+    folders = list(_folders())
+    last = next((each for each in reversed(folders[:-1]) if _has_content(each)), None)
+    if last is None:
+        return str(_DEFAULT), ""
+    number, earlier = _recorded(open_store(str(last)))
+    after = str(folders[folders.index(last) + 1])
+    if environment.get(RESUME):
+        return str(last), ""
+    if (last / _RESULT).exists():
+        return after, f"the training in {last} is finished, and this one is stored in {after}"
+    if source is None or not number:
+        return after, f"the training in {last} may be of another program, so this one starts in {after}"
+    if changed := _changes(earlier, source, is_job=False):
+        words = "; ".join(changed)
+        return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
+    return str(last), ""
+
+
+def _check(store: Store, source: ProgramSource | None, environment: Mapping[str, str]) -> None:
+    number, earlier = _recorded(store)
+    if source is None or not number or environment.get(RESUME) or not store.list(_CHECKPOINTS):
+        return
+    if changed := _changes(earlier, source, is_job=False):
+        raise UserError(
+            f"{store.uri(_CHECKPOINTS)} is of another training ({'; '.join(changed)}): set {Env.ARTIFACTS_URI} to"
+            f" another place, or {RESUME}=1 to continue it"
+        )
+
+
+def _folders() -> Iterator[Path]:
+    """Yields the folders of earlier trainings, oldest first, and then the next one."""
+    yield _DEFAULT
+    number = 1
+    while (_DEFAULT if number == 1 else _DEFAULT.with_name(f"{_DEFAULT.name}-{number}")).exists():
+        number += 1
+        yield _DEFAULT.with_name(f"{_DEFAULT.name}-{number}")
+
+
+def _has_content(folder: Path) -> bool:
+    return (folder / _RESULT).exists() or any((folder / _CHECKPOINTS).glob("*"))
+
+
+def _recorded(store: Store) -> tuple[int, Mapping[str, ProgramSource]]:
+    """Returns number and programs of the newest record; 0 without one that can be read."""
+    number = newest(name for folder in store.folders(FOLDER) for name in store.list(folder))
+    with suppress(ValueError):
+        return number, programs_from(store.read(f"{FOLDER}/{number}/source.json")) if number else {}
+    return 0, {}
+
+
+def _changes(earlier: Mapping[str, ProgramSource], now: ProgramSource, *, is_job: bool) -> list[str]:
+    """Returns what changed, but for arguments and data of a job, which has a record of its own."""
+    for before in earlier.values():
+        if before.script == now.script:
+            return now.changes_since(replace(before, arguments=now.arguments, data=now.data) if is_job else before)
+    return [f"{now.script} is new"] if earlier and not is_job else []

@@ -3,7 +3,9 @@
 import json
 import math
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import Any, Self
 
 from qtj_contract.captures import MOST_CAPTURES, CaptureRecord
@@ -17,6 +19,10 @@ PROGRESS_PATH = "/progress"
 PROGRESS_LIMIT = 32_768
 """Bytes that are read of the answer. Records of captures take up to 18 KB: JSON needs six bytes for many characters."""
 
+MOST_SCORES = 20
+"""How many other numbers of an epoch are reported."""
+
+_NAME_LENGTH = 60
 _ACTIVITY_LENGTH = 60
 """Characters kept of an activity, because it is shown in one line with other fields."""
 
@@ -40,6 +46,7 @@ class Progress:
         gradient_variance: Variance over the components of the circuits' gradient; close to 0, it is a barren plateau.
         best_epoch: With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.
         captures: The last profiles that the job took of itself, by `spec.profiler.captures`.
+        scores: Other numbers of the last finished epoch, by name; `val_` begins those on the held-out set, as in Keras.
     """
 
     epoch: int
@@ -56,14 +63,18 @@ class Progress:
     devices: int | None = None
     best_epoch: int | None = None
     captures: tuple[CaptureRecord, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the field names of the status (camelCase), without what is not known yet."""
-        numbers = {name: value for name, value in asdict(self).items() if name != "captures"}
+        numbers = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in {"captures", "scores"}
+        }
         known = {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
         written = {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in known.items()}
         captures = [each.to_dict() for each in self.captures[-MOST_CAPTURES:]]
-        return {**written, **({"captures": captures} if captures else {})}
+        scores = _scores(self.scores)
+        return {**written, **({"captures": captures} if captures else {}), **({"scores": scores} if scores else {})}
 
     def to_json(self) -> str:
         """Encodes the progress."""
@@ -88,6 +99,7 @@ class Progress:
                 devices=readable(count, raw.get("devices") or None),
                 best_epoch=readable(count, raw.get("bestEpoch") or None),
                 captures=_captures(raw.get("captures")),
+                scores=readable(_scores, raw.get("scores")) or {},
             )
         except UNREADABLE:
             return None
@@ -104,6 +116,12 @@ class Progress:
 def _captures(raw: Any) -> tuple[CaptureRecord, ...]:
     items = raw[-MOST_CAPTURES:] if isinstance(raw, list) else []
     return tuple(filter(None, (readable(CaptureRecord.from_dict, each) for each in items)))
+
+
+def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
+    """Returns the first finite numbers by name."""
+    known = ((text(name)[:_NAME_LENGTH], readable(number, value)) for name, value in raw.items())
+    return dict(islice(((name, value) for name, value in known if value is not None), MOST_SCORES))
 
 
 def activity_in(answer: str) -> str | None:

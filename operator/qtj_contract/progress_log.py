@@ -9,7 +9,7 @@ finite: the endpoint leaves it out. Programs and `qtj run` write such lines, and
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -45,6 +45,7 @@ class EpochRecord:
         training_accuracy: Accuracy on the training set, None if it was not reported.
         examples_per_second: Training examples of all replicas per second, None if it was not reported.
         devices: Devices of all replicas that trained, None if it was not reported.
+        scores: Other numbers by name; `val_` begins those on the held-out set.
     """
 
     number: int
@@ -55,6 +56,7 @@ class EpochRecord:
     training_accuracy: float | None = None
     examples_per_second: float | None = None
     devices: int | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def _record(line: str) -> EpochRecord | None:
         training_accuracy=progress.training_accuracy,
         examples_per_second=progress.examples_per_second,
         devices=progress.devices,
+        scores=progress.scores,
     )
 
 
@@ -183,4 +186,5 @@ def _merged(before: EpochRecord | None, after: EpochRecord) -> EpochRecord:
     if before is None:
         return after
     unknown = [each for each in _NUMBERS if getattr(after, each) is None]
-    return replace(after, **{each: getattr(before, each) for each in unknown})
+    numbers = {each: getattr(before, each) for each in unknown}
+    return replace(after, **numbers, scores={**before.scores, **after.scores})

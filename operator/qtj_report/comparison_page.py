@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from qtj_report.chart import curve_chart
 from qtj_report.content import Content
-from qtj_report.curves import QUANTITIES, curve_of
+from qtj_report.curves import curve_of, quantities_of
 from qtj_report.document import document
 from qtj_report.element import Child, node
 from qtj_report.overview import phase_badge
@@ -65,7 +65,7 @@ def _curves(runs: Sequence[Content]) -> Iterator[Element]:
     A chart has a curve for each run that recorded the quantity.
     """
     charts = []
-    for title, sets in QUANTITIES.items():
+    for title, sets in quantities_of([each for run in runs for each in run.epochs]).items():
         for name, value in sets.items():
             curves = [curve_of(run.title, run.epochs, value, color) for color, run in enumerate(runs)]
             if drawn := [curve for curve in curves if curve.known]:

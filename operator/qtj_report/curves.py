@@ -1,4 +1,4 @@
-"""The charts of a training: loss and accuracy over the epochs."""
+"""The charts of a training: loss, accuracy and other numbers over the epochs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ from qtj_report.parts import table
 from qtj_report.scores import is_drawable
 from qtj_report.wording import number
 
-__all__ = ["QUANTITIES", "curve_of", "epoch_table", "training_charts"]
+__all__ = ["curve_of", "epoch_table", "quantities_of", "training_charts"]
 
 QUANTITIES: dict[str, dict[str, Callable[[EpochRecord], float | None]]] = {
     "Loss": {
@@ -23,9 +23,23 @@ QUANTITIES: dict[str, dict[str, Callable[[EpochRecord], float | None]]] = {
         "held-out set": lambda each: each.accuracy,
     },
 }
-"""The quantities that are drawn over the epochs, and the set of examples of each."""
+"""The quantities that every training may have, and the set of examples of each."""
 
+_HELD_OUT = "val_"
 _LISTED_EPOCHS = 200
+
+
+def quantities_of(epochs: Sequence[EpochRecord]) -> dict[str, dict[str, Callable[[EpochRecord], float | None]]]:
+    """Returns the quantities of these epochs: loss, accuracy, and every other number that the program has reported."""
+    names = dict.fromkeys(name.removeprefix(_HELD_OUT) for each in epochs for name in each.scores)
+    others = {
+        name: {"training set": _score(name), "held-out set": _score(f"{_HELD_OUT}{name}")} for name in names if name
+    }
+    return {**QUANTITIES, **{name: sets for name, sets in others.items() if name not in QUANTITIES}}
+
+
+def _score(name: str) -> Callable[[EpochRecord], float | None]:
+    return lambda each: each.scores.get(name)
 
 
 def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Chart]:
@@ -35,7 +49,7 @@ def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Chart]:
         for before, after in pairwise(epochs)
         if after.attempt != before.attempt
     ]
-    for title, sets in QUANTITIES.items():
+    for title, sets in quantities_of(epochs).items():
         curves = [curve_of(name, epochs, value, color) for color, (name, value) in enumerate(sets.items())]
         if drawn := [curve for curve in curves if curve.known]:
             yield curve_chart(title, drawn, marks)
@@ -53,7 +67,9 @@ def epoch_table(epochs: Sequence[EpochRecord]) -> Element:
     """Returns a folded table of the epochs. If there are very many, it has every n-th one, and always the last."""
     step = -(-len(epochs) // _LISTED_EPOCHS)
     shown = epochs[::-1][::step][::-1]
-    columns = [(f"{title}, {name}", value) for title, sets in QUANTITIES.items() for name, value in sets.items()]
+    columns = [
+        (f"{title}, {name}", value) for title, sets in quantities_of(epochs).items() for name, value in sets.items()
+    ]
     known = [column for column in columns if any(column[1](each) is not None for each in epochs)]
     rows = [[str(each.number), *(number(value(each)) for _, value in known)] for each in shown]
     headings = ["Epoch", *(name for name, _ in known)]

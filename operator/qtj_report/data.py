@@ -36,6 +36,7 @@ def _epoch(record: EpochRecord) -> Mapping[str, Any]:
         "trainingAccuracy": _finite(record.training_accuracy),
         "examplesPerSecond": _finite(record.examples_per_second),
         "devices": record.devices,
+        "scores": dict(record.scores),
     }
 
 

@@ -11,14 +11,15 @@ from qtj_contract.predictions import Predictions
 from tests.cli.qtj import Answer, qtj
 from tests.cli.test_report import Left
 
-UNKNOWN = dict.fromkeys(("loss", "accuracy", "validationLoss", "trainingAccuracy", "examplesPerSecond", "devices"))
+_NUMBERS = ("loss", "accuracy", "validationLoss", "trainingAccuracy", "examplesPerSecond", "devices")
+UNKNOWN = {**dict.fromkeys(_NUMBERS), "scores": {}}
 
 
 @pytest.fixture
 def left(folder: Path) -> Left:
     left = Left(folder)
     left.epochs(0.75, math.nan, epochs=3)
-    left.epochs(0.25, attempt=2, first=3, validation_loss=0.5, devices=2)
+    left.epochs(0.25, attempt=2, first=3, validation_loss=0.5, devices=2, scores={"val_auc": 0.75})
     left.status["progress"] = {"epoch": 3, "epochs": 3, "loss": 0.25}
     left.inference(mse=0.5)
     left.predictions(Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, None], examples=7))
@@ -38,7 +39,10 @@ def test_programs_get_the_numbers_of_the_report_and_null_for_what_is_not_finite(
         "history": [
             {**UNKNOWN, "epoch": 1, "attempt": 1, "loss": 0.75},
             {**UNKNOWN, "epoch": 2, "attempt": 1},
-            {**UNKNOWN, "epoch": 3, "attempt": 2, "loss": 0.25, "validationLoss": 0.5, "devices": 2},
+            {
+                **UNKNOWN, "epoch": 3, "attempt": 2, "loss": 0.25, "validationLoss": 0.5, "devices": 2,
+                "scores": {"val_auc": 0.75},
+            },
         ],
         "metrics": {"mse": 0.5},
         "predictions": {

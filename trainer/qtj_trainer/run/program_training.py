@@ -28,6 +28,9 @@ __all__ = ["ProgramTraining", "store_result"]
 
 log = logging.getLogger("qtj_trainer")
 
+_OWN_FIELDS = {"accuracy", "val_accuracy", "val_loss"}
+"""Keras' names of the scores that a progress has a field for."""
+
 _SOON = 10.0
 """Seconds. On SIGTERM, a process does not wait for a step that takes longer, because it would be killed before."""
 
@@ -156,7 +159,8 @@ class ProgramTraining(Training):
     def shown(self, epoch: Epoch) -> Shown:
         """Returns the scores with Keras' names for accuracy and loss."""
         scores = epoch.scores
-        return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"))
+        others = {name: value for name, value in scores.items() if name not in _OWN_FIELDS}
+        return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"), others)
 
 
 def store_result(

@@ -73,6 +73,13 @@ class Telemetry(Collector):
             value = getattr(self.progress, name)
             if value is not None:
                 yield GaugeMetricFamily(f"qtj_training_{name}", help_text, value)
+        if self.progress.scores:
+            scores = GaugeMetricFamily(
+                "qtj_training_score", "Other scores of the last finished epoch.", labels=["name"]
+            )
+            for name, value in self.progress.scores.items():
+                scores.add_metric([name], value)
+            yield scores
 
     def serve(self, port: int) -> int:
         """Answers requests on all addresses from now on, in a thread.

@@ -8,6 +8,7 @@ checkpoint if one is due, and ends the process if SIGTERM has arrived.
 
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -45,6 +46,7 @@ class Shown(NamedTuple):
     accuracy: float | None
     training_accuracy: float | None
     validation_loss: float | None
+    others: Mapping[str, float]
 
 
 class Training(ABC):
@@ -122,6 +124,7 @@ class Training(ABC):
             accuracy=shown.accuracy,
             validation_loss=shown.validation_loss,
             training_accuracy=shown.training_accuracy,
+            scores=shown.others,
             examples_per_second=position.last.examples_per_second or None,
             gradient_variance=position.last.gradient_variance,
             best_epoch=position.best.number if position.best else None,

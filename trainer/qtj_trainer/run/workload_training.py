@@ -59,9 +59,12 @@ class WorkloadTraining(Training):
     def shown(self, epoch: Epoch) -> Shown:
         """Returns the accuracy on held-out and training set, as the workload defines it, and the held-out loss."""
         accuracy = self._run.workload.accuracy
+        training = {name: value for name, value in epoch.training_scores.items() if name != accuracy}
+        held_out = {f"val_{name}": value for name, value in epoch.scores.items() if name != accuracy}
+        others = {**training, **held_out}
         if accuracy is None:
-            return Shown(None, None, epoch.validation_loss)
-        return Shown(epoch.scores[accuracy], epoch.training_scores.get(accuracy), epoch.validation_loss)
+            return Shown(None, None, epoch.validation_loss, others)
+        return Shown(epoch.scores[accuracy], epoch.training_scores.get(accuracy), epoch.validation_loss, others)
 
     def end_epoch(self, position: Position) -> None:
         """Reports an epoch."""

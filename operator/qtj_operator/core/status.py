@@ -150,22 +150,15 @@ def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus
             desired=spec.count,
             ready=sum(pod.ready and not pod.deleting for pod in pods),
             succeeded=len(indexes),
-            failed=sum(pod.failed for pod in pods),
+            failed=sum(map(seen.has_failed, pods)),
             succeeded_indexes=format_indexes(indexes),
         )
     return replicas
 
 
 def _finished(seen: Observed) -> frozenset[ReplicaId]:
-    """Returns replicas that have succeeded, as recorded or as observed now.
-
-    A program that is stopped may also end with 0: that is no success, unless it names its weights.
-    """
-    return seen.finished | {pod.replica for pod in seen.current if pod.replica and _has_succeeded(pod)}
-
-
-def _has_succeeded(pod: Pod) -> bool:
-    return pod.succeeded and (not pod.taken_away or (pod.message is not None and pod.message.weights is not None))
+    """Returns replicas that have succeeded, as recorded or as observed now."""
+    return seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}
 
 
 def _rounded(value: float | None) -> float | None:
@@ -212,7 +205,7 @@ def _training_over(before: Status, *, started: bool) -> Fact:
 
 
 def _has_started(pod: Pod) -> bool:
-    return pod.ending is not None or pod.phase != "Pending"
+    return pod.ending is not None or pod.running or pod.phase != "Pending"
 
 
 def is_training(seen: Observed) -> bool:

@@ -18,6 +18,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.profiles import profiles_of
+from qtj_operator.core.queued import clocked, is_held
 from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
@@ -31,6 +32,9 @@ __all__ = [
 
 _SIGNIFICANT = 5
 """Digits kept of a progress number, which people read and which should cause few writes."""
+
+_OVER = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
+"""Conditions with which training is over."""
 
 NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
 """No attempt ever ran."""
@@ -55,6 +59,8 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     if base.attempt == before.attempt and _runs_together_now(seen):
         base = base.changed(last_running_attempt=base.attempt)
     facts = verdict.conditions
+    stops = any(fact.status and fact.type in (*_OVER, ConditionType.SUSPENDED) for fact in facts)
+    base = clocked(seen.job, base, now, held=is_held(seen) and not stops)
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
     after = closed(base, facts, seen.job.generation, now)
@@ -174,9 +180,8 @@ def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
 
 
 def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
-    over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
-    if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
+    if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in _OVER):
         return _training_over(seen.job.status, started=any(map(_has_started, seen.current)))
     ready, size = _awaited(seen)
     if _is_up(seen, ready, size):

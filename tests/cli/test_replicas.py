@@ -94,8 +94,9 @@ async def test_a_worker_that_is_replaced_alone_has_restarts_of_its_own() -> None
         ({"phase": "Pending", "containerStatuses": [container(**WAITING)]}, "ImagePullBackOff"),
         ({"phase": "Pending", "conditions": [condition("PodScheduled", "False", "no node")]}, "Unschedulable"),
         ({"phase": "Running"}, "NotReady"),
-        ({"phase": "Running", "conditions": [condition("Ready", "True")]}, "Running"),
-        ({"phase": "Running", "containerStatuses": [container(terminated=terminated(0))]}, "Succeeded"),
+        ({"phase": "Running", "containerStatuses": [{"ready": False, **container(running={})}]}, "NotReady"),
+        ({"phase": "Running", "containerStatuses": [{"ready": True, **container(running={})}]}, "Running"),
+        ({"phase": "Succeeded", "containerStatuses": [container(terminated=terminated(0))]}, "Succeeded"),
         ({"phase": "Failed", "reason": "Evicted", "message": "node memory pressure"}, "Failed"),
     ],
 )
@@ -123,3 +124,10 @@ def test_a_spec_that_cannot_be_read_hides_no_job() -> None:
     job = {**stored_job(), "spec": {"replicaSpecs": "many"}}
 
     assert replicas_of(job, []) == []
+
+
+def test_a_pod_that_is_deleted_after_its_end_has_succeeded_or_terminates_but_has_not_failed() -> None:
+    ended = raw_pod(labels=WORKER, phase="Succeeded", containerStatuses=[container(terminated=terminated(0))])
+    ended["metadata"]["deletionTimestamp"] = "2030-01-01T12:00:00Z"
+
+    assert replicas_of(stored_job(), [ended])[1].state == "Terminating"

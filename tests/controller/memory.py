@@ -124,8 +124,10 @@ class Kubelet:
     def starts(self, *pods: str) -> None:
         """The pods run and are ready; all of them when none is named."""
         for name in pods or self._client.names(Resource.PODS):
-            self._status(name, phase="Running", podIP="10.0.0.7", conditions=[{"type": "Ready", "status": "True"}])
             spec = {**self._pod(name)["spec"], "nodeName": "node-1"}
+            conditions = [{"type": kind, "status": "True"} for kind in ("ContainersReady", "Ready")]
+            statuses = [{"name": each["name"], "ready": True, "state": {"running": {}}} for each in spec["containers"]]
+            self._status(name, phase="Running", podIP="10.0.0.7", conditions=conditions, containerStatuses=statuses)
             self._client.edit(Resource.PODS, self._namespace, name, spec=spec)
 
     def ends(self, pod: str, exit_code: int, says: TerminationMessage | None = None) -> None:

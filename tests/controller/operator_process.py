@@ -18,7 +18,17 @@ QTJ = (sys.executable, "-c", "from qtj import app; app()")
 SOON = 10.0
 """Seconds in which the operator does what it is to do; it takes a few milliseconds, but machines may be busy."""
 
-READY = {"phase": "Running", "podIP": "127.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
+READY = {
+    "phase": "Running",
+    "podIP": "127.0.0.1",
+    "conditions": [{"type": "Ready", "status": "True"}],
+    "containerStatuses": [
+        {
+            "name": "trainer", "image": "i", "imageID": "i", "ready": True, "restartCount": 0,
+            "state": {"running": {"startedAt": "2030-01-01T12:00:00Z"}},
+        }
+    ],
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def test_an_eviction_for_its_own_appetite_keeps_the_kubelets_sentence_and_the_ex
     statuses = [container(terminated=terminated(137, "a line of its log"))]
     pod = parse_pod(raw_pod(phase="Failed", reason="Evicted", message=why, containerStatuses=statuses))
 
-    assert pod.ending == Ending(exit_code=137, reason="Evicted", text=why)
+    assert pod.ending == Ending(exit_code=137, reason="Evicted", text=why, by_kubelet=True)
     assert pod.end_message == why.rstrip(".")
     assert not pod.taken_away
 
@@ -120,7 +120,7 @@ def test_escape_sequences_of_a_program_are_no_end_message() -> None:
 def test_an_eviction_during_initialization_is_no_exit_code_of_an_init_container() -> None:
     pod = failed_init(3, reason="Evicted", message="The node was low on memory")
 
-    assert pod.ending == Ending(exit_code=None, reason="Evicted", text="The node was low on memory")
+    assert pod.ending == Ending(exit_code=None, reason="Evicted", text="The node was low on memory", by_kubelet=True)
 
 
 def test_the_end_of_a_native_sidecar_is_no_init_containers_failure() -> None:
@@ -128,8 +128,9 @@ def test_the_end_of_a_native_sidecar_is_no_init_containers_failure() -> None:
 
 
 def test_an_end_is_told_in_the_kubelets_words_and_where_it_has_none_in_ours() -> None:
-    killed = parse_pod(raw_pod(containerStatuses=[container(terminated=terminated(137, reason="OOMKilled"))]))
-    silent = parse_pod(raw_pod(containerStatuses=[container(terminated={"exitCode": 1})]))
+    oom = [container(terminated=terminated(137, reason="OOMKilled"))]
+    killed = parse_pod(raw_pod(phase="Failed", containerStatuses=oom))
+    silent = parse_pod(raw_pod(phase="Failed", containerStatuses=[container(terminated={"exitCode": 1})]))
     lost = parse_pod(raw_pod(phase="Failed"))
 
     assert killed.ending == Ending(exit_code=137, reason="OOMKilled", text="")

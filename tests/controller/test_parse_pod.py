@@ -55,7 +55,8 @@ def test_a_pod_of_the_inference_job_is_no_replica() -> None:
 
 
 def test_a_ready_pod_can_be_asked_for_its_progress() -> None:
-    pod = parse_pod(raw_pod(phase="Running", podIP="10.0.0.7", conditions=[condition("Ready", "True")]))
+    statuses = [{"ready": True, **container(running={})}]
+    pod = parse_pod(raw_pod(phase="Running", podIP="10.0.0.7", containerStatuses=statuses))
 
     assert (pod.ready, pod.address) == (True, "10.0.0.7")
 

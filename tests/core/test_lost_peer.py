@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
+
+from qtj_contract import TerminationMessage
 from qtj_operator.core.ending import Ending
-from tests.core.world import NOW, World, later, running_job
+from tests.core.world import NOW, World, later, running_job, training_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)
 
@@ -94,3 +97,51 @@ def test_a_sidecar_that_runs_is_no_peer_that_could_explain_a_loss() -> None:
     decision = world.with_pod("worker-0", phase="Running", ending=LOST_A_PEER).decide()
 
     assert decision.status.reason == "BackoffLimitExceeded"
+
+
+def job_that_ended_with_1(*, says: TerminationMessage | str = "RuntimeError: connection reset", **peer: Any) -> World:
+    """Worker 0 has ended with 1 on its node; `peer` says how worker 1 is."""
+    world = running_job(workers=2).with_pod("worker-0", exit_code=1, says=says, node="node-1")
+    return world.with_pod("worker-1", **peer)
+
+
+def test_an_error_shortly_before_a_peers_node_is_missed_is_not_final() -> None:
+    world = job_that_ended_with_1(ready=True, node="node-2")
+
+    waiting = world.decide()
+    decision = world.recorded().with_pod("worker-1", phase="Running", missed=True).decide(later(seconds=40))
+
+    assert (waiting.status.phase, waiting.actions, waiting.wake_at) == ("Running", (), later(seconds=75))
+    assert (decision.status.attempt, decision.status.restarts, decision.status.disruptions) == (2, 0, 1)
+
+
+def test_an_error_is_final_when_no_node_was_missed_in_time() -> None:
+    world = job_that_ended_with_1(ready=True, node="node-2").recorded()
+
+    assert world.decide(later(seconds=74)).status.phase == "Running"
+    assert world.decide(later(seconds=75)).status.reason == "ReplicaFailed"
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        job_that_ended_with_1(ready=True, node="node-1"),
+        job_that_ended_with_1(says=TerminationMessage(error="no such bucket"), ready=True, node="node-2"),
+        job_that_ended_with_1(exit_code=1, node="node-2"),
+    ],
+    ids=["the peer's node has just reported", "the program names its own error", "no peer runs"],
+)
+def test_an_error_that_no_lost_node_can_explain_is_final_at_once(job: World) -> None:
+    assert (job.decide().status.phase, job.decide().status.reason) == ("Failed", "ReplicaFailed")
+
+
+def test_a_worker_with_parameter_servers_waits_for_the_same_reason() -> None:
+    job = training_job().with_pod("chief-0", ready=True, node="node-2").with_pod("ps-0", ready=True, node="node-1")
+    world = job.with_pod("worker-1", exit_code=1, node="node-1")
+
+    waiting = world.decide()
+    lost = world.recorded().with_pod("chief-0", phase="Running", missed=True).decide(later(seconds=40))
+
+    assert (waiting.status.phase, waiting.wake_at) == ("Running", later(seconds=75))
+    assert (lost.status.attempt, lost.status.disruptions) == (2, 1)
+    assert world.recorded().decide(later(seconds=75)).status.reason == "ReplicaFailed"

@@ -241,6 +241,7 @@ def _pod(
             "replica": known,
             "attempt": attempt,
             "phase": phase,
+            "running": fields.get("phase", phase) == "Running" and not (ended or fields.get("ending")),
             "ready": False,
             "missed": False,
             "deadline": later(seconds=30) if deleting else None,

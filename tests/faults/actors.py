@@ -51,7 +51,11 @@ def start(store: ClusterStore, name: str, node: str = "node-1", *, ready: bool =
 
     def running(obj: Pod) -> None:
         obj["spec"]["nodeName"] = node
-        obj["status"] = {"phase": "Running", "conditions": _readiness(ready=ready)}
+        obj["status"] = {
+            "phase": "Running",
+            "conditions": _readiness(ready=ready),
+            "containerStatuses": [{"name": "trainer", "ready": ready, "state": {"running": {}}}],
+        }
 
     store.update(Resource.PODS, NAMESPACE, name, running)
 
@@ -136,7 +140,7 @@ class Kubelet:
             return "nodeName" in pod["spec"] and stop(self._store, pod)
         if phase == "Pending":
             return not pod["spec"].get("schedulingGates") and self._start(pod)
-        if "containerStatuses" in pod["status"]:
+        if _has_ended(pod):
             if not self._script.sidecar:
                 settle(self._store, name)
             return not self._script.sidecar
@@ -196,7 +200,7 @@ def stop(store: ClusterStore, pod: Pod) -> bool:
     name = pod["metadata"]["name"]
     if not pod["metadata"].get("finalizers"):
         store.remove(Resource.PODS, NAMESPACE, name)
-    elif "containerStatuses" in pod["status"]:
+    elif _has_ended(pod):
         settle(store, name)
     else:
         end(store, name, 143, None)
@@ -210,6 +214,11 @@ def settle(store: ClusterStore, name: str) -> None:
         obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
 
     store.update(Resource.PODS, NAMESPACE, name, settled)
+
+
+def _has_ended(pod: Pod) -> bool:
+    """Whether its program has."""
+    return any("terminated" in each["state"] for each in pod["status"].get("containerStatuses", ()))
 
 
 def _ended_badly(pod: Pod) -> bool:

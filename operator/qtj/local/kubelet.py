@@ -24,7 +24,7 @@ from typing import Any
 from qtj.local.addresses import Addresses, NoFreePortError
 from qtj.local.fork_server import ForkServer
 from qtj.local.objects import grace_of
-from qtj.local.podstatus import conditions, ended, running
+from qtj.local.podstatus import ended, running
 from qtj.local.probes import Prober
 from qtj.local.process import Process
 from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
@@ -185,7 +185,7 @@ class Kubelet:
             program=program,
             supervisors=self._supervisors,
             port=lambda port: self._local_port(pod, port),
-            ready=lambda ready: self._set_status(pod, {"conditions": conditions(ready=ready)}),
+            ready=lambda ready: self._set_status(pod, running(pod, ready=ready)),
         )
 
     def _program(self, pod: Object, message_file: Path) -> ProcessSpec:

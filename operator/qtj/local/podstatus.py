@@ -12,18 +12,24 @@ from qtj_operator.controller.client import Object
 __all__ = ["conditions", "ended", "running"]
 
 
-def running(pod: Object) -> Mapping[str, Any]:
-    """Returns the status of a pod whose program has started."""
+def running(pod: Object, *, ready: bool | None = None) -> Mapping[str, Any]:
+    """Returns the status of a pod whose program has started.
+
+    Args:
+        pod: The pod.
+        ready: What its probes have found; if it is left out, none has been tried yet.
+    """
     container = main_container(pod["spec"]["containers"])
-    unprobed = not any(container.get(probe) for probe in ("readinessProbe", "startupProbe"))
+    if ready is None:
+        ready = not any(container.get(probe) for probe in ("readinessProbe", "startupProbe"))
     now = rfc3339(datetime.now(UTC))
     return {
         "phase": "Running",
         "podIP": HOST,
         "hostIP": HOST,
         "startTime": now,
-        "conditions": conditions(ready=unprobed),
-        "containerStatuses": [_container(container, {"running": {"startedAt": now}}, ready=unprobed)],
+        "conditions": conditions(ready=ready),
+        "containerStatuses": [_container(container, {"running": {"startedAt": now}}, ready=ready)],
     }
 
 

@@ -126,11 +126,13 @@ def _of_pod(name: str, pod: Pod, restarts: int) -> Replica:
 
 
 def _state(pod: Pod) -> str:
-    if pod.failed or pod.succeeded:
-        return "Failed" if pod.failed else "Succeeded"
-    if pod.deleting:
+    if pod.succeeded:
+        return "Succeeded"
+    if pod.deleting and pod.taken_away:
         return "Terminating"
-    if pod.phase == "Running" and not pod.waiting:
+    if pod.failed:
+        return "Failed"
+    if pod.running or (pod.phase == "Running" and not pod.waiting):
         return "Running" if pod.ready else "NotReady"
     if pod.gates or pod.unscheduled:
         return "SchedulingGated" if pod.gates else "Unschedulable"

@@ -138,10 +138,18 @@ class RunPolicy(Model):
         None, description="What to do when a replica fails, by its exit code, reason and role."
     )
     active_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when it is not complete this long after its start.", ge=1, le=LONGEST
+        None,
+        description="The job fails when it is not complete this long after its start. Time in which "
+        "it is suspended, in a queue, or held by a scheduling gate does not count.",
+        ge=1,
+        le=LONGEST,
     )
     pending_deadline_seconds: StrictInt | None = Field(
-        None, description="The job fails when its replicas are not all running after this long.", ge=1, le=LONGEST
+        None,
+        description="The job fails when its replicas are not all running after this long. Time "
+        "in which they are in a queue, or held by a scheduling gate, does not count.",
+        ge=1,
+        le=LONGEST,
     )
     ttl_seconds_after_finished: StrictInt | None = Field(
         None, description="The job is deleted, with its children, this long after its end.", ge=0, le=LONGEST

@@ -200,6 +200,10 @@ class Status(Model):
         description="From when activeDeadlineSeconds counts: the start, the last resumption or retry, or the last "
         "change of spec.inference after the end.",
     )
+    queued_since: Timestamp | None = Field(
+        None,
+        description="Since when a queue, or another scheduling gate, holds the job. No deadline counts this time.",
+    )
     attempt_start_time: Timestamp | None = Field(
         None,
         description="When the pods of the current attempt were first created. Missing while the attempt waits for its "

@@ -114,6 +114,7 @@ class ContainerStatus(_Part):
 
     name: str
     image: str = ""
+    ready: bool | None = None
     state: ContainerState = ContainerState()
 
 

@@ -18,7 +18,7 @@ from qtj_operator.controller.children import (
 )
 from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
-from qtj_operator.core.pod import Pod, Waiting
+from qtj_operator.core.pod import FINISHED, Pod, Waiting
 from qtj_operator.core.pod_group import PodGroup
 from qtj_operator.core.service import Service
 
@@ -26,6 +26,9 @@ __all__ = ["has_ended", "parse_inference", "parse_pod", "parse_pod_group", "pars
 
 _DISRUPTIONS = {"DisruptionTarget", "TerminationTarget"}
 """Conditions by which Kubernetes and Kueue (0.14.8, pkg/controller/jobs/pod) say that they take a pod away."""
+
+_GATE_CLOSED = "ReadinessGatesNotReady"
+"""The kubelet's reason for a pod that is not ready although its containers are (pkg/kubelet/status/generate.go)."""
 
 _ROLES = {role.task_type: role for role in Role}
 
@@ -50,8 +53,9 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
         replica=_replica_id(meta.labels),
         attempt=_label_number(meta.labels, LABEL_ATTEMPT),
         phase=status.phase,
-        ready="Ready" in true,
-        missed="Ready" in false and "ContainersReady" in true,
+        running=_is_running(status, main),
+        ready=_is_ready(status, main),
+        missed="ContainersReady" in true and "Ready" in false and false["Ready"].reason != _GATE_CLOSED,
         deadline=meta.deletion_timestamp,
         node=spec.node_name,
         address=status.pod_ip,
@@ -127,19 +131,56 @@ def _label_number(labels: Mapping[str, str], label: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
+def _is_running(status: PodStatus, main: str) -> bool:
+    """Whether the main container runs, whatever the others do."""
+    found = _container(status, main)
+    return status.phase not in FINISHED and found is not None and found.state.running is not None
+
+
+def _is_ready(status: PodStatus, main: str) -> bool:
+    """Whether the main container runs and its own probe agrees: the pod may wait for other containers and for gates."""
+    found = _container(status, main)
+    return _is_running(status, main) and found is not None and found.ready is not False
+
+
+def _container(status: PodStatus, name: str) -> ContainerStatus | None:
+    return next((each for each in status.container_statuses if each.name == name), None)
+
+
 def _ending(pod: PodObject, main: str) -> Ending | None:
-    """Returns how the main container ended; where the pod failed for another reason, that."""
-    status = pod.status
-    terminated = next((each.state.terminated for each in status.container_statuses if each.name == main), None)
+    """Returns how the main container ended; where the pod was stopped, or failed for another reason, that."""
+    status, found = pod.status, _container(pod.status, main)
+    terminated = found.state.terminated if found else None
     own = _ending_of(terminated) if terminated else None
-    if status.phase != "Failed" or (own and own.exit_code == 0):
+    if own is not None and own.names_weights:
         return own
+    if status.phase not in FINISHED:
+        return own if _is_settled(pod, main) else None
+    if status.phase == "Succeeded":
+        return own or Ending(exit_code=0, reason="Completed", text="")
     if status.reason is not None:  # the kubelet gives a reason of its own when it was not the containers' doing
         unknown = Ending(exit_code=None, reason="", text="")
-        return replace(own or unknown, reason=status.reason, text=status.message)
+        return replace(own or unknown, reason=status.reason, text=status.message, by_kubelet=True)
     init = _failed_init(pod)
     failed = own or (_ending_of(init.state.terminated, init.name) if init and init.state.terminated else None)
     return failed or Ending(exit_code=None, reason="Failed", text=status.message)
+
+
+def _is_settled(pod: PodObject, main: str) -> bool:
+    """Whether it is known who ended the program of a pod that has not stopped: the program itself, if others go on.
+
+    If all containers have stopped, the kubelet may have stopped them. It writes how they ended, and a moment later the
+    phase with its reason and `DisruptionTarget` (Kubernetes 1.34, pkg/kubelet/status/status_manager.go,
+    `mergePodStatus`).
+    """
+    status, sidecars = pod.status, _native_sidecars(pod)
+    beside = (each for each in status.init_container_statuses if each.name in sidecars)
+    others = (*(each for each in status.container_statuses if each.name != main), *beside)
+    return any(each.state.terminated is None for each in others)
+
+
+def _native_sidecars(pod: PodObject) -> set[str]:
+    return {init.name for init in pod.spec.init_containers if init.restart_policy}
 
 
 def _ending_of(terminated: Terminated, init: str | None = None) -> Ending:
@@ -154,7 +195,7 @@ def _ending_of(terminated: Terminated, init: str | None = None) -> Ending:
 
 def _failed_init(pod: PodObject) -> ContainerStatus | None:
     """Returns the init container that failed; a native sidecar among them is none, for it may end as it likes."""
-    sidecars = {init.name for init in pod.spec.init_containers if init.restart_policy}
+    sidecars = _native_sidecars(pod)
     ended = (each for each in pod.status.init_container_statuses if each.name not in sidecars and each.state.terminated)
     return next((each for each in ended if each.state.terminated and each.state.terminated.exit_code), None)
 

@@ -37,7 +37,7 @@ class InferenceRun:
         best = self.result
         if self.complete or best is None:
             return self.complete
-        return best.succeeded and not best.taken_away and (self.failed or best.lingers)
+        return best.succeeded and (self.failed or best.lingers)
 
     @property
     def given_up(self) -> bool:

@@ -14,9 +14,10 @@ from qtj_operator.api.names import Role
 from qtj_operator.core.backing_off import LONGEST_PAUSE, pause_after
 from qtj_operator.core.budget import counted_restarts, since_checkpoint
 from qtj_operator.core.change import StatusChange
-from qtj_operator.core.decision import Act, Event, Move
+from qtj_operator.core.decision import Act, Event, Move, Wait
 from qtj_operator.core.failure_policy import counts_as_disruption, failed_by_exit_code, failed_by_rule
 from qtj_operator.core.failures import MAX_FAILURES, described, give_up, times, with_failures
+from qtj_operator.core.lost_peer import unexplained
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import removal
@@ -27,7 +28,7 @@ _MAX_EVALUATOR_FAILURES = 5
 """Restarts of an evaluator, whatever the budget: fewer than the failures in the status, which count them."""
 
 
-def lone_replica(seen: Observed, now: datetime) -> Move | Act | None:
+def lone_replica(seen: Observed, now: datetime) -> Move | Act | Wait | None:
     """Such a replica is replaced alone, within the same budget as a gang.
 
     The evaluator has a separate budget of the same size in each attempt: it does not use up the job's, and the job does
@@ -51,7 +52,7 @@ def next_replacement(seen: Observed, _after: Job, now: datetime) -> datetime | N
 
 def _lost(seen: Observed) -> list[Pod]:
     """Returns at most as many pods as the record can hold, recorded ones first, so that none is counted twice."""
-    failed = (pod for pod in seen.lone_pods if pod.failed)
+    failed = filter(seen.has_failed, seen.lone_pods)
     return sorted(failed, key=lambda pod: not _is_counted(seen, pod))[:MAX_FAILURES]
 
 
@@ -91,11 +92,12 @@ def _is_final_evaluation(seen: Observed, pod: Pod) -> bool:
     return not pod.retryable or before >= min(seen.job.backoff_limit, _MAX_EVALUATOR_FAILURES)
 
 
-def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move:
+def _recorded(seen: Observed, lost: list[Pod], now: datetime) -> Move | Wait:
     needed = [pod for pod in lost if not _is_evaluator(pod)]
     why = _why_the_job_fails(seen, needed)
     if why is not None:
-        return give_up(seen, lost, *why, now)
+        final = [pod for pod in needed if failed_by_exit_code(seen.job, pod)]
+        return unexplained(seen, final, now) or give_up(seen, lost, *why, now)
     disrupted = sum(counts_as_disruption(seen.job, pod) for pod in lost)
     costly = sum(not counts_as_disruption(seen.job, pod) for pod in needed)
     counted = StatusChange(

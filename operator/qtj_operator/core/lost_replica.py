@@ -10,20 +10,19 @@ together, so a member without a pod was taken away. Before that, a quota may hav
 
 Two workers, the node of worker-1 lost::
 
-    worker-0  Failed (75)    lost a peer, but which one? The operator waits until it sees that, or some time has passed
+    worker-0  Failed (75)    lost a peer, or may have: see `lost_peer`
     worker-1  Running        as its node reported last
     worker-1  not ready,     but its containers are, as the node reported last: the node is lost, a disruption
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from qtj_contract import EXIT_RETRY
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import replica_name
 from qtj_operator.core.backing_off import failures_in_a_row
 from qtj_operator.core.budget import counted_restarts, since_checkpoint
-from qtj_operator.core.change import Report, StatusChange, new_attempt
+from qtj_operator.core.change import StatusChange, new_attempt
 from qtj_operator.core.decision import Move, Wait
 from qtj_operator.core.failure_policy import (
     counts_as_disruption,
@@ -32,14 +31,11 @@ from qtj_operator.core.failure_policy import (
     matching_action,
 )
 from qtj_operator.core.failures import described, give_up, times, with_failures
+from qtj_operator.core.lost_peer import lost_a_peer, unexplained
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
 __all__ = ["lost_replica"]
-
-_NODE_MISSED = timedelta(seconds=75)
-"""How long to wait for the reason why a program lost its peer. A crash is seen after a second or two. A lost node is
-noticed after 40 to 60 seconds, depending on the configuration of the cluster."""
 
 
 def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
@@ -50,8 +46,8 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
     used too much memory at the same time, the restart counts, but that 1 is still not final.
     """
     unreachable = _unreachable(seen)
-    lost = [pod for pod in seen.gang if pod.failed or _is_taken_away(seen, pod) or pod.name in unreachable]
-    lost.sort(key=_lost_a_peer)  # the cause is named first
+    lost = [pod for pod in seen.gang if seen.has_failed(pod) or _is_taken_away(seen, pod) or pod.name in unreachable]
+    lost.sort(key=lost_a_peer)  # the cause is named first
     gone = _gone(seen)
     if not (lost or gone):
         return None
@@ -65,8 +61,8 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
         return _disrupted(seen, lost, why, now)
     by_exit_code = next(filter(None, (failed_by_exit_code(seen.job, pod) for pod in lost)), None)
     if by_exit_code is not None and not is_disrupted:
-        return give_up(seen, lost, Reason.REPLICA_FAILED, by_exit_code, now)
-    return _unexplained(seen, lost, now) or _failed(seen, lost, why, now)
+        return unexplained(seen, lost, now) or give_up(seen, lost, Reason.REPLICA_FAILED, by_exit_code, now)
+    return unexplained(seen, lost, now) or _failed(seen, lost, why, now)
 
 
 def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
@@ -120,47 +116,26 @@ def _is_group_short(seen: Observed) -> bool:
 
 
 def _unreachable(seen: Observed) -> set[str]:
-    """Returns the pods whose node is lost, if the program of a peer has failed.
+    """Returns the pods whose node is lost, if the program of a replica that trains has failed.
 
     A node that works reports that a pod is not ready together with its containers.
     """
-    if not seen.gang_has_run or not any(pod.failed for pod in seen.gang):
+    trains = (pod for pod in seen.current if pod is not seen.evaluator)
+    if not seen.gang_has_run or not any(map(seen.has_failed, trains)):
         return set()
     return {pod.name for pod in seen.gang if pod.missed and pod.running and not pod.deleting}
-
-
-def _lost_a_peer(pod: Pod) -> bool:
-    """Whether the program may have ended only because it lost a peer."""
-    return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
 
 
 def _by_disruption_alone(seen: Observed, others: list[Pod], *, is_disrupted: bool) -> bool:
     """Whether only the cluster has caused the loss: the programs of `others` may have ended because of that."""
     if is_disrupted:
         return not any((pod.ending and pod.ending.exceeded_limits) or matching_action(seen.job, pod) for pod in others)
-    return _never_complete(seen) and all(map(_lost_a_peer, others))
+    return _never_complete(seen) and all(map(lost_a_peer, others))
 
 
 def _never_complete(seen: Observed) -> bool:
     """Whether some member of the gang has never had a node: no program can cause that."""
     return not seen.is_whole(pod for pod in seen.gang if not pod.unplaced)
-
-
-def _unexplained(seen: Observed, lost: list[Pod], now: datetime) -> Wait | None:
-    """Waits if there are only programs that lost a peer, and peers that run: the cause may be seen later.
-
-    The time counts from when this was first seen, because the clock of a node may be wrong.
-    """
-    if not (seen.gang_has_run and all(map(_lost_a_peer, lost)) and any(pod.running for pod in seen.gang)):
-        return None
-    since = seen.job.status.peer_lost_time
-    due = (since or now) + _NODE_MISSED
-    if now >= due:
-        return None
-    message = f"{lost[0].name} lost a peer; waiting until {due:%H:%M:%S} UTC to find out which one"
-    reason = Reason.STARTING if seen.attempt == 1 else Reason.RESTARTING
-    waits = conditions.running(message) if seen.job.is_running else conditions.not_running(reason, message)
-    return Wait(due, report=Report(peer_lost_time=since or now), conditions=(waits,))
 
 
 def _next_attempt(

@@ -14,6 +14,8 @@ it still uses its machine::
     trainer ended (0), proxy ended (1)   Failed      succeeded
     trainer runs, proxy ended (1)        Running     running
     no container status                  Failed      failed: evicted, or its node is lost
+    trainer ended (0), all have ended    Running     running: the phase follows, and with it who ended the pod
+    trainer ended (0), Terminated        Failed      failed: the node shut down, and the program obeyed
 
 A success is recorded when it is observed, so a replica stays finished when its pod is deleted:
 
@@ -114,6 +116,10 @@ class Observed:
             if role in recorded
             for index in parse_indexes(recorded[role].succeeded_indexes, spec.count)
         )
+
+    def has_failed(self, pod: Pod) -> bool:
+        """Tells whether a pod has ended without success, and its replica has not finished by the record."""
+        return pod.failed and pod.replica not in self.finished
 
     @cached_property
     def leader(self) -> Pod | None:

@@ -11,6 +11,7 @@ from qtj_operator.core.change import StatusChange
 from qtj_operator.core.decision import Move
 from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.queued import is_held, not_counted
 
 __all__ = ["next_deadline", "overdue"]
 
@@ -20,7 +21,7 @@ def overdue(seen: Observed, now: datetime) -> Move | None:
 
     Work that is done counts, however late the operator observes it.
     """
-    late = next((fact for due, fact in _deadlines(seen.job) if due <= now), None)
+    late = None if is_held(seen) else next((fact for due, fact in _deadlines(seen.job, now) if due <= now), None)
     if late is None:
         return None
     return _inference_cut_off(seen, late) if seen.job.is_trained else Move(conditions=(late,))
@@ -37,22 +38,23 @@ def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
     return Move(StatusChange(inference=InferenceStatus(phase=InferencePhase.FAILED, run=run)), conditions=(late,))
 
 
-def next_deadline(_seen: Observed, job: Job, _now: datetime) -> datetime | None:
-    """Returns when the job will be overdue, by its status."""
-    if job.is_suspended or job.is_over:
+def next_deadline(_seen: Observed, job: Job, now: datetime) -> datetime | None:
+    """Returns when the job will be overdue, by its status; not before it is admitted, if a queue holds it."""
+    if job.is_suspended or job.is_over or job.status.queued_since is not None:
         return None
-    return min((due for due, _ in _deadlines(job)), default=None)
+    return min((due for due, _ in _deadlines(job, now)), default=None)
 
 
-def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
+def _deadlines(job: Job, now: datetime) -> Iterator[tuple[datetime, Fact]]:
     start, active = job.status.active_since or job.status.start_time, job.policy.active_deadline_seconds
     if start is None:
         return
+    start = not_counted(job, start, now)
     if active is not None:
         sentence = f"the job was not complete within {active} s (activeDeadlineSeconds)"
         yield start + timedelta(seconds=active), conditions.failed(Reason.DEADLINE_EXCEEDED, sentence)
     pending = job.policy.pending_deadline_seconds
-    since = _pending_since(job)
+    since = _pending_since(job, now)
     if pending is not None and since is not None:
         running = find(job.status.conditions, ConditionType.RUNNING)
         why = f": {running.message}" if running else ""
@@ -60,7 +62,7 @@ def _deadlines(job: Job) -> Iterator[tuple[datetime, Fact]]:
         yield since + timedelta(seconds=pending), conditions.failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
 
 
-def _pending_since(job: Job) -> datetime | None:
+def _pending_since(job: Job, now: datetime) -> datetime | None:
     """Returns since when the pods of the attempt could all have been running.
 
     None if they are running, if they are no longer needed, or while the operator itself delays the attempt.
@@ -68,4 +70,6 @@ def _pending_since(job: Job) -> datetime | None:
     running, start = find(job.status.conditions, ConditionType.RUNNING), job.status.attempt_start_time
     if job.is_trained or (running and running.status == "True"):
         return None
-    return start and (max(start, running.last_transition_time) if running else start)
+    if start is None:
+        return None
+    return not_counted(job, max(start, running.last_transition_time) if running else start, now)

@@ -10,7 +10,7 @@ from datetime import datetime
 from qtj_contract import TerminationMessage, is_retryable, printable
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.core.end_message import end_message
-from qtj_operator.core.ending import Ending
+from qtj_operator.core.ending import EndedBy, Ending
 
 __all__ = ["FINISHED", "Pod", "Waiting"]
 
@@ -48,6 +48,8 @@ class Pod:
     Attributes:
         replica: Which replica it is; None for an inference pod.
         attempt: The attempt it was created for; 0 for an inference pod.
+        running: Whether its program runs, as far as its node has reported.
+        ready: Whether its program runs and is ready; the other containers, and gates of the pod, do not count.
         missed: Whether the cluster marked it as not ready because its node no longer reports, although its containers
             were ready by the last report (MarkPodsNotReady of the node lifecycle controller).
         deadline: Until when its node has to stop it, if it is being deleted.
@@ -66,6 +68,7 @@ class Pod:
     replica: ReplicaId | None
     attempt: int
     phase: str
+    running: bool
     ready: bool
     missed: bool
     deadline: datetime | None
@@ -104,31 +107,42 @@ class Pod:
         return self.ending is not None and not self.stopped and self.accompanied
 
     @property
-    def running(self) -> bool:
-        """Whether its program runs, as far as its node has reported."""
-        return self.phase == "Running" and self.ending is None
+    def ended_by(self) -> EndedBy | None:
+        """Who ended its program; None if it has not ended.
+
+        A program that is asked to end may obey with exit code 0, so this counts only if it names its weights. If the
+        pod is being deleted, but ended in a way that a deletion does not cause, the program has ended by itself.
+        """
+        if self.ending is None:
+            return None
+        stopped_by = self._stopped_by(self.ending)
+        return EndedBy.PROGRAM if stopped_by is None or self.ending.names_weights else stopped_by
+
+    def _stopped_by(self, ending: Ending) -> EndedBy | None:
+        if self.disrupted or ending.by_cluster:
+            return EndedBy.CLUSTER
+        if ending.by_kubelet:
+            return EndedBy.KUBELET
+        if self.deleting and ending.exit_code in _ENDS_OF_DELETED:
+            return None if ending.reason == "OOMKilled" else EndedBy.CLUSTER
+        return EndedBy.KUBELET if ending.exit_code is None else None
 
     @property
     def failed(self) -> bool:
-        """Whether its program failed, whatever the other containers do."""
-        return self.phase == "Failed" if self.ending is None else self.ending.exit_code != 0
+        """Whether its program has ended without success, whatever the other containers do."""
+        return self.ending is not None and not self.succeeded
 
     @property
     def succeeded(self) -> bool:
-        """Whether its program ended with exit code 0, whatever the other containers do."""
-        return self.phase == "Succeeded" if self.ending is None else self.ending.exit_code == 0
+        """Whether its program ended by itself with exit code 0, whatever the other containers do."""
+        return self.ending is not None and self.ending.exit_code == 0 and self.ended_by is EndedBy.PROGRAM
 
     @property
     def taken_away(self) -> bool:
-        """Whether the cluster ended it: preempted, evicted, deleted, or failed by its node.
-
-        If it is being deleted, but ended in a way that a deletion does not cause, it has ended by itself.
-        """
-        if self.disrupted or (self.ending is not None and self.ending.by_cluster):
-            return True
-        if not self.deleting or self.ending is None:
-            return self.deleting
-        return self.ending.exit_code in _ENDS_OF_DELETED and self.ending.reason != "OOMKilled"
+        """Whether the cluster has ended it, or is about to."""
+        if self.ending is None:
+            return self.disrupted or self.deleting
+        return self.ended_by is EndedBy.CLUSTER
 
     @property
     def unplaced(self) -> bool:
@@ -137,9 +151,9 @@ class Pod:
 
     @property
     def retryable(self) -> bool:
-        """Whether the contract allows to run it again; an end without an exit code was not the program's decision."""
+        """Whether the contract allows to run it again; an end that was not the program's decision is never final."""
         code = self.ending.exit_code if self.ending else None
-        return self.taken_away or code is None or is_retryable(code)
+        return self.ended_by is not EndedBy.PROGRAM or code is None or is_retryable(code)
 
     @property
     def message(self) -> TerminationMessage | None:

@@ -18,6 +18,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.profiles import profiles_of
+from qtj_operator.core.queued import clocked, is_held
 from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
@@ -31,6 +32,9 @@ __all__ = [
 
 _SIGNIFICANT = 5
 """Digits kept of a progress number, which people read and which should cause few writes."""
+
+_OVER = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
+"""Conditions with which training is over."""
 
 NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
 """No attempt ever ran."""
@@ -55,6 +59,8 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     if base.attempt == before.attempt and _runs_together_now(seen):
         base = base.changed(last_running_attempt=base.attempt)
     facts = verdict.conditions
+    stops = any(fact.status and fact.type in (*_OVER, ConditionType.SUSPENDED) for fact in facts)
+    base = clocked(seen.job, base, now, held=is_held(seen) and not stops)
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
     after = closed(base, facts, seen.job.generation, now)
@@ -150,22 +156,15 @@ def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus
             desired=spec.count,
             ready=sum(pod.ready and not pod.deleting for pod in pods),
             succeeded=len(indexes),
-            failed=sum(pod.failed for pod in pods),
+            failed=sum(map(seen.has_failed, pods)),
             succeeded_indexes=format_indexes(indexes),
         )
     return replicas
 
 
 def _finished(seen: Observed) -> frozenset[ReplicaId]:
-    """Returns replicas that have succeeded, as recorded or as observed now.
-
-    A program that is stopped may also end with 0: that is no success, unless it names its weights.
-    """
-    return seen.finished | {pod.replica for pod in seen.current if pod.replica and _has_succeeded(pod)}
-
-
-def _has_succeeded(pod: Pod) -> bool:
-    return pod.succeeded and (not pod.taken_away or (pod.message is not None and pod.message.weights is not None))
+    """Returns replicas that have succeeded, as recorded or as observed now."""
+    return seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}
 
 
 def _rounded(value: float | None) -> float | None:
@@ -181,9 +180,8 @@ def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
 
 
 def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
-    over = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
     decided = {fact.type for fact in facts if fact.status}
-    if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in over):
+    if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in _OVER):
         return _training_over(seen.job.status, started=any(map(_has_started, seen.current)))
     ready, size = _awaited(seen)
     if _is_up(seen, ready, size):
@@ -212,7 +210,7 @@ def _training_over(before: Status, *, started: bool) -> Fact:
 
 
 def _has_started(pod: Pod) -> bool:
-    return pod.ending is not None or pod.phase != "Pending"
+    return pod.ending is not None or pod.running or pod.phase != "Pending"
 
 
 def is_training(seen: Observed) -> bool:

@@ -21,10 +21,7 @@ _HOW_TO = (
 
 
 def trained(seen: Observed, _now: datetime) -> Move | None:
-    """Once the leader has ended with exit code 0, training never runs again, whatever else happens.
-
-    A leader that is being deleted has only trained if it names its weights: some programs end with 0 when stopped.
-    """
+    """Once the leader has ended with exit code 0, training never runs again, whatever else happens."""
     result = _result(seen)
     if result is None:
         return None
@@ -47,8 +44,6 @@ def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
         return (recorded, StatusChange(weights=recorded)) if seen.job.leader in seen.finished else None
     message = leader.message
     stored = message.weights if message else None
-    if leader.deleting and stored is None and seen.job.leader not in seen.finished:
-        return None
     # The last epochs may have passed since the progress was polled, so the leader's last report counts.
     progress = progress_status(message.progress) if message and message.progress else KEEP
     # So does the address of the weights that it reports, which is more reliable than the spec's.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from qtj_contract import TERMINATION_MESSAGE_PATH, Env
+from qtj_contract import TERMINATION_MESSAGE_PATH, Env, message_limit
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
 from qtj_operator.api.spec import Circuit
@@ -88,6 +88,8 @@ def pod_template(template: PodTemplate, environment: Mapping[str, str]) -> Manif
     spec.setdefault("automountServiceAccountToken", False)
     secure = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     spec["securityContext"] = _completed(read.security_context, secure)
+    limit = message_limit(len(read.init_containers) + len(read.containers))
+    environment = {**environment, Env.TERMINATION_LIMIT: str(limit)}
     for field, containers in (("initContainers", read.init_containers), ("containers", read.containers)):
         if containers:
             spec[field] = [_container(each, environment) for each in containers]

@@ -234,8 +234,8 @@ def _config_maps(job: Job) -> list[Mapping[str, Any]]:
     """Returns the ConfigMaps with variables of the program, which may be among them; Secrets stay with the program."""
     if _path(job) is not None:
         return []
-    written = job.template(job.leader.role).spec.main.written.get("envFrom") or ()
-    return [deepcopy(dict(source)) for source in written if source.get("configMapRef")]
+    sources = job.template(job.leader.role).spec.main.env_from
+    return [deepcopy(dict(source.written)) for source in sources if source.config_map_ref]
 
 
 def _mounts(job: Job, source: PodSpec) -> Iterator[Mount]:

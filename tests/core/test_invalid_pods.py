@@ -10,7 +10,7 @@ from qtj_operator.manifests.pod import replica_pod
 from tests.jobs import a_container, a_job, a_template
 
 
-def refusal(workers: int = 2, **pod: Any) -> str | None:
+def refusal(*, workers: int = 2, **pod: Any) -> str | None:
     return fault(a_job(workers=workers, template=a_template(**pod)), CLUSTER)
 
 
@@ -49,7 +49,7 @@ def test_replicas_that_ask_the_name_servers_of_the_node_are_refused(pod: dict[st
 @pytest.mark.parametrize("level", ["pod", "container"])
 def test_root_that_its_author_forbids_is_refused(level: str) -> None:
     non_root = {"runAsNonRoot": True}
-    pod = {"securityContext": non_root} if level == "pod" else {}
+    pod: dict[str, Any] = {"securityContext": non_root} if level == "pod" else {}
     own = {"runAsUser": 0, **({} if level == "pod" else non_root)}
 
     sentence = refusal(initContainers=[a_container(name="chown", securityContext=own)], **pod)

@@ -8,7 +8,8 @@ from qtj_contract import TERMINATION_MESSAGE_PATH, Env, message_limit
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
 from qtj_operator.api.spec import Circuit
-from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, Metadata, PodSpec, PodTemplate, Port
+from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, Port
+from qtj_operator.manifests.inherited import inherited
 from qtj_operator.manifests.manifest import Manifest, metadata
 from qtj_operator.manifests.queueing import queueing
 from qtj_operator.manifests.security import container_security, pod_security
@@ -45,7 +46,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         spec |= {"hostname": name, "subdomain": job.name}
     queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template.metadata, own), "spec": spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": inherited(template.metadata, own), "spec": spec}
 
 
 def _captures(job: Job) -> dict[str, str]:
@@ -127,10 +128,3 @@ def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest
             if port not in numbers
         ),
     ]
-
-
-def _merged(theirs: Metadata, own: Manifest) -> Manifest:
-    """Adds our metadata to the template's: the user's labels and annotations stay, but cannot replace ours."""
-    merged = {**own, "labels": {**theirs.labels, **own["labels"]}}
-    annotations = {**theirs.annotations, **merged.pop("annotations")}
-    return {**merged, **({"annotations": annotations} if annotations else {})}

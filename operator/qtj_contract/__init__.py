@@ -13,7 +13,13 @@ from qtj_contract.printable import printable
 from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
 from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in
 from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
-from qtj_contract.termination import TERMINATION_MESSAGE_LIMIT, TERMINATION_MESSAGE_PATH, TerminationMessage, Weights
+from qtj_contract.termination import (
+    TERMINATION_MESSAGE_LIMIT,
+    TERMINATION_MESSAGE_PATH,
+    TerminationMessage,
+    Weights,
+    message_limit,
+)
 from qtj_contract.variables import SAME_SPEC_ID, Env
 
 __all__ = [
@@ -37,6 +43,7 @@ __all__ = [
     "Weights",
     "activity_in",
     "is_retryable",
+    "message_limit",
     "parse_captures",
     "parse_request",
     "printable",

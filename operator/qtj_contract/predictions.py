@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from qtj_contract.beside import beside
 from qtj_contract.printable import printable
 
 __all__ = ["KEPT_PREDICTIONS", "Predictions", "predictions_uri"]
@@ -91,8 +92,7 @@ class Predictions:
 
 def predictions_uri(weights: str) -> str:
     """Returns the address of the predictions of stored weights: beside them, with another suffix."""
-    folder, slash, name = weights.rpartition("/")
-    return f"{folder}{slash}{name.rpartition('.')[0] or name}{_SUFFIX}"
+    return beside(weights, _SUFFIX)
 
 
 def _column(numbers: Numbers) -> Numbers:

@@ -4,26 +4,43 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from qtj_contract.digests import is_sha256
+from qtj_contract.partial_json import complete_members
 from qtj_contract.progress import Progress
 from qtj_contract.values import UNREADABLE, number, readable, text
 
-__all__ = ["TERMINATION_MESSAGE_LIMIT", "TERMINATION_MESSAGE_PATH", "TerminationMessage", "Weights"]
+__all__ = ["TERMINATION_MESSAGE_LIMIT", "TERMINATION_MESSAGE_PATH", "TerminationMessage", "Weights", "message_limit"]
 
 TERMINATION_MESSAGE_PATH = "/dev/termination-log"
 """Where a program writes its termination message when `Env.TERMINATION_LOG` is not set."""
 
 TERMINATION_MESSAGE_LIMIT = 4096
-"""Bytes that the kubelet keeps of a termination message."""
+"""The most bytes that the kubelet keeps of a termination message; of a pod with many containers it keeps fewer."""
 
-_SENTENCE_LENGTH = 300
-"""Characters kept of an error: even if JSON needs twelve bytes for each, the message stays within its limit."""
+_OF_A_POD = 12 * 1024
+"""Bytes that the kubelet keeps for all containers of a pod, divided evenly among them (`normalizeStatus` in
+pkg/kubelet/status/status_manager.go, Kubernetes 1.34)."""
+
+_ADDED_LATER = 2
+"""Containers that a webhook may add, such as the proxy of a mesh with its init container, or a driver of volumes."""
+
+_SENTENCE_LENGTHS = (300, 120, 40)
+"""Characters kept of an error or a warning: even if JSON needs twelve bytes for each, 300 stay within 4096 bytes."""
 
 _STORED = re.compile(r"(gs|file)://\S.*")
+
+
+def message_limit(containers: int) -> int:
+    """Returns how many bytes a termination message may have.
+
+    Args:
+        containers: Containers and init containers in the pod's template.
+    """
+    return min(TERMINATION_MESSAGE_LIMIT, _OF_A_POD // (containers + _ADDED_LATER))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,73 +70,95 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminationMessage:
-    """What a program reports when it ends, as one JSON object of at most `TERMINATION_MESSAGE_LIMIT` bytes.
+    """What a program reports when it ends, as one JSON object of at most `message_limit` bytes.
 
     Attributes:
         weights: Set by the leader after a training whose weights are stored.
+        result: The address of the file with all metrics of an inference, if it has stored one.
         metrics: Final numbers by name, for example ``{"mse": 0.18, "signAccuracy": 0.98}``.
         progress: The last progress of the training, as the progress endpoint would report it.
         report: The address of the page with the report, if there is one.
         warning: One sentence for the user when the program succeeded, and not with all that was asked for.
         error: One sentence for the user when the program failed: what, where, what to do.
+        is_cut: Whether the kubelet has cut the message that was read. What was complete is here.
     """
 
     weights: Weights | None = None
+    result: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
     report: str | None = None
     warning: str | None = None
     error: str | None = None
+    is_cut: bool = False
 
-    def to_json(self) -> str:
-        """Encodes the message, without what is not known, and with so many metrics and so much of `error` as fit.
+    def to_json(self, limit: int = TERMINATION_MESSAGE_LIMIT) -> str:
+        """Encodes the message, without what is not known, and with as much as fits. Weights come first and always.
 
-        Captures are left out first, then the report: the weights must not be lost.
+        Args:
+            limit: The most bytes.
         """
-        is_too_long = len(self._encoded([])) > TERMINATION_MESSAGE_LIMIT
-        if is_too_long and self.progress and self.progress.captures:
-            return replace(self, progress=replace(self.progress, captures=())).to_json()
-        if is_too_long and self.report:
-            return replace(self, report=None).to_json()
         finite = [(name, value) for name, value in self.metrics.items() if math.isfinite(value)]
+        *larger, smallest = self._smaller()
+        less, length = next((each for each in larger if len(_encoded(each[0], [], each[1])) <= limit), smallest)
         counts = range(1, len(finite) + 1)
-        fitting = bisect_right(counts, TERMINATION_MESSAGE_LIMIT, key=lambda count: len(self._encoded(finite[:count])))
-        return self._encoded(finite[:fitting])
+        fitting = bisect_right(counts, limit, key=lambda count: len(_encoded(less, finite[:count], length)))
+        return _encoded(less, finite[:fitting], length)
 
-    def _encoded(self, metrics: Sequence[tuple[str, float]]) -> str:
-        fields = {
-            "weights": asdict(self.weights) if self.weights else None,
-            "metrics": dict(metrics),
-            "progress": self.progress.to_dict() if self.progress else None,
-            "report": self.report,
-            "warning": _shortened(self.warning or ""),
-            "error": _shortened(self.error or ""),
-        }
-        return json.dumps({key: value for key, value in fields.items() if value}, sort_keys=True)
+    def _smaller(self) -> Iterator[tuple[Self, int]]:
+        """Yields the message with less in it each time, and how many characters its sentences may have."""
+        longest, *shorter = _SENTENCE_LENGTHS
+        less = self
+        yield less, longest
+        if self.progress and self.progress.captures:
+            less = replace(self, progress=replace(self.progress, captures=()))
+            yield less, longest
+        yield (less := replace(less, report=None)), longest
+        yield (less := replace(less, progress=None)), longest
+        yield from ((less, length) for length in shorter)
 
     @classmethod
     def parse(cls, message: str) -> Self | None:
         """Decodes a message; returns None for other text, because any program may write there."""
         try:
-            raw = json.loads(message)
-            weights = raw.get("weights")
-            metrics = {text(name): readable(number, value) for name, value in (raw.get("metrics") or {}).items()}
-            return cls(
-                weights=Weights.from_dict(weights) if weights else None,
-                metrics={name: value for name, value in metrics.items() if value is not None},
-                progress=Progress.from_dict(raw.get("progress")),
-                report=_address(raw.get("report")),
-                warning=text(raw["warning"]) if raw.get("warning") else None,
-                error=text(raw["error"]) if raw.get("error") else None,
-            )
+            members = complete_members(message)
+            return cls._from_dict(json.loads(message)) if members is None else cls._from_dict(members, is_cut=True)
         except UNREADABLE:
             return None
 
+    @classmethod
+    def _from_dict(cls, raw: Any, *, is_cut: bool = False) -> Self:
+        weights = raw.get("weights")
+        metrics = {text(name): readable(number, value) for name, value in (raw.get("metrics") or {}).items()}
+        return cls(
+            weights=Weights.from_dict(weights) if weights else None,
+            result=_address(raw.get("result")),
+            metrics={name: value for name, value in metrics.items() if value is not None},
+            progress=Progress.from_dict(raw.get("progress")),
+            report=_address(raw.get("report")),
+            warning=text(raw["warning"]) if raw.get("warning") else None,
+            error=text(raw["error"]) if raw.get("error") else None,
+            is_cut=is_cut,
+        )
+
+
+def _encoded(message: TerminationMessage, metrics: Sequence[tuple[str, float]], length: int) -> str:
+    fields = {
+        "weights": asdict(message.weights) if message.weights else None,
+        "error": _shortened(message.error or "", length),
+        "warning": _shortened(message.warning or "", length),
+        "result": message.result,
+        "report": message.report,
+        "progress": message.progress.to_dict() if message.progress else None,
+        "metrics": dict(sorted(metrics)),
+    }
+    return json.dumps({key: value for key, value in fields.items() if value})
+
 
 def _address(raw: Any) -> str | None:
-    """Returns the address of a report; None if it is none."""
+    """Returns the address of an object; None if it is none."""
     return text(raw) if isinstance(raw, str) and _STORED.fullmatch(raw) else None
 
 
-def _shortened(sentence: str) -> str:
-    return sentence if len(sentence) <= _SENTENCE_LENGTH else sentence[: _SENTENCE_LENGTH - 3] + "..."
+def _shortened(sentence: str, length: int) -> str:
+    return sentence if len(sentence) <= length else sentence[: length - 3] + "..."

@@ -64,7 +64,66 @@ def test_a_nul_is_found_in_each_word(field: str) -> None:
 
 def test_a_space_around_the_name_of_an_image_is_refused() -> None:
     assert paths(image=" a") == paths(image="a\n") == [("image",)]
-    assert broken(image="registry.example/a b") == []
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "a",
+        "REGISTRY/qtj-trainer:0.2.0",
+        "localhost:5000/lab/qtj-trainer",
+        "[::1]:5000/a",
+        "registry.example/a/b__c.d--e:V1.0_x",
+        "registry.example/a@sha256:" + "0" * 64,
+        "registry.example/a:1@sha256:" + "0" * 64,
+    ],
+)
+def test_a_name_of_an_image_that_a_kubelet_can_read_is_fine(image: str) -> None:
+    assert broken(image=image) == []
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "registry.example/a b",
+        "registry.example/Trainer:1",
+        "trainer:",
+        "trainer:-1",
+        "trainer@sha256:00",
+        "https://registry.example/a",
+        "registry.example//a",
+        "a/",
+        "$(IMAGE)",
+        "trainer:" + "x" * 129,
+    ],
+)
+def test_a_name_of_an_image_that_no_kubelet_can_read_is_refused(image: str) -> None:
+    ((path, what),) = broken(image=image)
+
+    assert path == ("image",)
+    assert "is no name of an image: write REGISTRY/NAME:TAG" in what
+
+
+@pytest.mark.parametrize("more", [{"privileged": True}, {"capabilities": {"add": ["CAP_SYS_ADMIN"]}}])
+def test_more_rights_without_escalation_are_refused(more: dict[str, Any]) -> None:
+    where = ("securityContext", "allowPrivilegeEscalation")
+
+    assert paths(securityContext={"allowPrivilegeEscalation": False, **more}) == [where]
+    assert paths(securityContext={"allowPrivilegeEscalation": True, **more}) == paths(securityContext=more) == []
+
+
+def test_a_pod_without_any_dns_needs_name_servers() -> None:
+    assert [path for path, _ in of_pod(dnsPolicy="None")] == [("dnsPolicy",)]
+    assert of_pod(dnsPolicy="None", dnsConfig={"nameservers": ["10.96.0.10"]}) == []
+
+
+def test_on_the_network_of_the_node_a_port_of_the_host_is_that_of_the_container() -> None:
+    container = {"name": "trainer", "ports": [{"containerPort": 80, "hostPort": 81}]}
+
+    assert [path for path, _ in of_pod(containers=[container], hostNetwork=True)] == [
+        ("containers", 0, "ports", 0, "hostPort")
+    ]
+    assert of_pod(containers=[container]) == []
 
 
 @pytest.mark.parametrize(

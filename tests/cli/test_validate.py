@@ -28,6 +28,11 @@ def test_a_good_file_is_valid(folder: Path) -> None:
             "job.yaml:7: spec.profiler.captures[0].elapsed: must be a whole number with the unit s, m or h",
         ),
         ("gs://bucket/qcnn", "12", "job.yaml:10: spec.artifacts.uri: must begin with gs://"),
+        (
+            "  name: qcnn",
+            "  name: qcnn\n  labels: {kueue.x-k8s.io/queue-name: gpus}",
+            "job.yaml:5: metadata.labels.kueue.x-k8s.io/queue-name: the label kueue.x-k8s.io/queue-name of a job",
+        ),
         ("name: qcnn", f"name: {'q' * 52}", "job.yaml:4: metadata.name: a name may have at most 51 characters"),
         ("  name: qcnn", "  labels: {}", "job.yaml:3: metadata.name: give the job a name"),
         ("MultiWorkerMirrored", "Magic", "job.yaml:6: spec.strategy: this has to be MultiWorkerMirrored, Para"),

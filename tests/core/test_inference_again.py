@@ -109,7 +109,7 @@ def test_what_was_measured_stays_when_inference_is_taken_out_of_a_complete_job()
 
 
 def test_an_inference_job_that_somebody_deletes_while_it_runs_is_run_again() -> None:
-    assert inference_created(inferring_job().without_inference().decide())
+    assert inference_created(inferring_job().without_inference().recorded().decide())
 
 
 def test_an_inference_job_that_somebody_deletes_when_it_is_done_stays_deleted() -> None:

@@ -68,7 +68,8 @@ def test_inference_on_a_lost_node_is_run_again_by_another_job() -> None:
         Delete(Kind.POD, name, "qcnn-worker-0@1", force=True),
         Delete(Kind.JOB, "qcnn-inference", "inference-version"),
     )
-    assert len(world.without_inference().decide(later(seconds=46)).actions) == 1, "another one is created"
+    gone = world.recorded(later(seconds=45)).without_inference()
+    assert len(gone.decide(later(seconds=46)).actions) == 1, "another one is created"
 
 
 def test_a_pod_of_inference_on_a_node_that_answers_is_waited_for_and_named() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from qtj_contract import Progress
 from qtj_operator.api.conditions import Reason
+from qtj_operator.api.job import Job
 from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decide import refuse
 from qtj_operator.core.editable import has_run
@@ -14,6 +15,7 @@ from qtj_operator.core.status import differ_in_numbers_alone, progress_status
 from tests.core.conditions import running
 from tests.core.world import (
     NOW,
+    World,
     complete_job,
     later,
     new_job,
@@ -22,6 +24,7 @@ from tests.core.world import (
     starting_job,
     trained_job,
 )
+from tests.jobs import stored_job
 
 
 def test_ready_counts_replicas_of_all_roles() -> None:
@@ -276,3 +279,17 @@ def test_changed_numbers_are_distinguished_from_other_changes(change: dict[str, 
     before = running_job().job.status
 
     assert differ_in_numbers_alone(before, before.model_copy(update=change)) is alone
+
+
+def test_a_queue_that_a_label_of_the_job_names_has_no_effect_and_is_told() -> None:
+    """Kueue reads that label of objects that it manages itself."""
+    labelled = {"metadata": {**stored_job()["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "gpus"}}}
+    ignored = World(job=Job.parse({**stored_job(), **labelled}), services={})
+    policy = {"schedulingPolicy": {"queueName": "gpus"}}
+    queued = World(job=Job.parse({**stored_job(runPolicy=policy), **labelled}), services={})
+
+    (said,) = [each for each in ignored.decide().status.conditions if each.type == "SpecIgnored"]
+    assert (said.status, said.reason) == ("True", "LabelIgnored")
+    assert "spec.runPolicy.schedulingPolicy.queueName" in said.message
+    assert [each.type for each in ignored.decide().events if each.reason == "LabelIgnored"] == ["Warning"]
+    assert "SpecIgnored" not in {each.type for each in queued.decide().status.conditions}

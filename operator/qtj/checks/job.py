@@ -17,11 +17,12 @@ from qtj.rules.pod_fields import metadata_mistakes, template_mistakes
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
-from qtj_operator.api.names import API_VERSIONS, KIND, MAX_NAME_LENGTH, NAME_PATTERN
+from qtj_operator.api.names import API_VERSIONS, KIND, LABEL_QUEUE, MAX_NAME_LENGTH, NAME_PATTERN
 from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, dotted, faults
 from qtj_operator.api.spec import Spec
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.template import read_template
+from qtj_operator.core.status import QUEUE_LABEL_IGNORED
 
 __all__ = ["check_file", "check_job", "job_mistakes"]
 
@@ -93,6 +94,17 @@ def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
     else:
         yield ("spec",), MAPPING if spec else NO_SPEC
     yield from _kubernetes_mistakes(manifest)
+    if _has_queue_label_alone(manifest.get("metadata"), spec):
+        yield ("metadata", "labels", LABEL_QUEUE), QUEUE_LABEL_IGNORED
+
+
+def _has_queue_label_alone(metadata: object, spec: object) -> bool:
+    """Whether a queue of Kueue is named where it has no effect, and nowhere else."""
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    where: object = spec
+    for field in ("runPolicy", "schedulingPolicy", "queueName"):
+        where = where.get(field) if isinstance(where, dict) else None
+    return isinstance(labels, dict) and LABEL_QUEUE in labels and not where
 
 
 def _metadata_mistakes(metadata: object) -> Iterator[Mistake]:

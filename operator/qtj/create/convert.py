@@ -20,7 +20,7 @@ from qtj.terminal.errors import InputError
 from qtj_contract import Env
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.job import main_container
-from qtj_operator.api.names import KIND, NEWEST_API_VERSION, Role
+from qtj_operator.api.names import KIND, LABEL_QUEUE, NEWEST_API_VERSION, Role
 from qtj_operator.api.reading import faults
 
 __all__ = ["Converted", "as_yaml", "convert_file"]
@@ -39,7 +39,6 @@ _ROLES = {
 _RUN_POLICY = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "cleanPodPolicy")
 """TFJobs that are older than the runPolicy of kubeflow.org/v1 have these fields in the spec itself."""
 
-_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 _NO_COUNTERPART = "this has no equivalent"
 _NO_CHIEF = (
@@ -233,7 +232,7 @@ def _policies(old: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _scheduling(run: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
-    queue = _mapping(meta.get("labels")).get(_QUEUE_LABEL)
+    queue = _mapping(meta.get("labels")).get(LABEL_QUEUE)
     gang = "minAvailable" in _mapping(run.get("schedulingPolicy"))
     return ({"queueName": queue} if queue else {}) | ({"gang": True} if gang else {})
 

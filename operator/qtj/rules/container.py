@@ -1,14 +1,14 @@
 """Rules about a container that types of fields cannot express.
 
-Source: `validateContainerCommon`, `validateContainerPorts`, `ValidateEnv`, `ValidateEnvFrom` and `ValidateVolumeMounts`
-in pkg/apis/core/validation/validation.go of Kubernetes 1.34.
+Source: `validateContainerCommon`, `validateContainerPorts`, `ValidateSecurityContext`, `ValidateEnv`, `ValidateEnvFrom`
+and `ValidateVolumeMounts` in pkg/apis/core/validation/validation.go of Kubernetes 1.34.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qtj.rules.mistakes import Mistake
-from qtj.rules.names import dns_label, env_name, port_name
+from qtj.rules.names import dns_label, env_name, image_name, port_name
 from qtj.rules.resources import broken_resources
 from qtj_operator.api.reading import MISSING, one_of
 
@@ -35,6 +35,9 @@ def broken_container(container: Container, volumes: Sequence[str | None]) -> Ite
         yield ("name",), what
     if image != image.strip():
         yield ("image",), "the name of an image must not begin or end with a space: remove it"
+    elif image and (what := image_name(image)):
+        yield ("image",), what
+    yield from _of_security(container.get("securityContext") or {})
     yield from choice(container, "imagePullPolicy", ("Always", "IfNotPresent", "Never"))
     yield from choice(container, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"))
     for field in ("command", "args"):
@@ -52,6 +55,16 @@ def choice(where: Mapping[str, Any], field: str, allowed: Sequence[str]) -> Iter
     value = where.get(field)
     if value and value not in allowed:
         yield (field,), one_of(allowed, value)
+
+
+def _of_security(context: Mapping[str, Any]) -> Iterator[Mistake]:
+    if context.get("allowPrivilegeEscalation") is not False:
+        return
+    path = ("securityContext", "allowPrivilegeEscalation")
+    if context.get("privileged"):
+        yield path, "this is false, and privileged is true, which Kubernetes refuses: remove one of them"
+    if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
+        yield path, "this is false, and CAP_SYS_ADMIN is added, which Kubernetes refuses: remove one of them"
 
 
 def _within(field: str, found: Iterator[Mistake]) -> Iterator[Mistake]:

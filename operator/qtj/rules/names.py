@@ -5,7 +5,16 @@ Source: k8s.io/apimachinery 0.34, pkg/util/validation/validation.go; each rule n
 
 import re
 
-__all__ = ["config_key", "dns_label", "dns_subdomain", "env_name", "label_value", "port_name", "qualified_name"]
+__all__ = [
+    "config_key",
+    "dns_label",
+    "dns_subdomain",
+    "env_name",
+    "image_name",
+    "label_value",
+    "port_name",
+    "qualified_name",
+]
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS_LABEL = re.compile(_LABEL)
@@ -14,6 +23,13 @@ _QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _PORT = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _ENV = re.compile(r"[ -<>-~]+")
+
+_HOST = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
+_REGISTRY = rf"({_HOST}(\.{_HOST})*|\[[0-9A-Fa-f:]+\])(:[0-9]+)?"
+_FOLDER = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
+_TAG = r"[A-Za-z0-9_][-.A-Za-z0-9_]{0,127}"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,}"
+_IMAGE = re.compile(rf"({_REGISTRY}/)?{_FOLDER}(/{_FOLDER})*(:{_TAG})?(@{_DIGEST})?")
 
 _MOST = 63
 _MOST_OF_SUBDOMAIN = 253
@@ -85,6 +101,16 @@ def port_name(text: str) -> str | None:
     if _PORT.fullmatch(text):
         return None
     return f'"{text}" may have only a-z, 0-9 and single - between them, and must have a letter'
+
+
+def image_name(text: str) -> str | None:
+    """The grammar of github.com/distribution/reference, by which the kubelet reads the name of an image."""
+    if _IMAGE.fullmatch(text):
+        return None
+    return (
+        f'"{text}" is no name of an image: write REGISTRY/NAME:TAG, with a name of lowercase letters, digits, dots, _ '
+        "and -"
+    )
 
 
 _ALPHANUMERIC = "it may have letters, digits, -, _ and dots, and has to begin and end with a letter or digit"

@@ -28,6 +28,8 @@ def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:
 
 def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
     yield from choice(spec, "dnsPolicy", _DNS_POLICIES)
+    if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
+        yield ("dnsPolicy",), "with None, name servers have to be in dnsConfig.nameservers: write at least one"
     yield from ((("nodeSelector", *path), what) for path, what in broken_labels(spec.get("nodeSelector")))
     if (grace := spec.get(_GRACE) or 0) > LONGEST_GRACE_SECONDS:
         yield (_GRACE,), f"this is {grace}, and the maximum is {LONGEST_GRACE_SECONDS}, which is ten years: lower it"
@@ -41,6 +43,14 @@ def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
                 yield (field, index, "name"), f'two containers of the pod are called "{name}": rename one of them'
             seen.add(name)
             yield from (((field, index, *path), what) for path, what in broken_container(container, names))
+            if spec.get("hostNetwork"):
+                yield from (((field, index, *path), what) for path, what in _of_host_ports(container))
+
+
+def _of_host_ports(container: Mapping[str, Any]) -> Iterator[Mistake]:
+    for index, port in enumerate(container.get("ports") or ()):
+        if port.get("hostPort") not in {None, 0, port.get("containerPort")}:
+            yield ("ports", index, "hostPort"), "with hostNetwork, this has to be containerPort: remove it"
 
 
 def _of_volumes(volumes: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:

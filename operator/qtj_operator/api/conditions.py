@@ -95,6 +95,7 @@ class Reason(StrEnum):
     RETRIED = "Retried"
     # SpecIgnored
     UNKNOWN_FIELD = "UnknownField"
+    LABEL_IGNORED = "LabelIgnored"
     IMMUTABLE_FIELD_CHANGED = "ImmutableFieldChanged"
     SPEC_APPLIED = "SpecApplied"
     # Events about children

@@ -11,7 +11,7 @@ from qtj_contract import SAME_SPEC_ID
 from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
-from qtj_operator.api.names import MANAGER, Role
+from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
@@ -60,6 +60,7 @@ class Job:
         spec: What the user wants.
         digest: Digest of the fields that cannot be changed once the job has started.
         ignored: Paths in the spec that have no effect, because this operator does not know them.
+        queue_label: Whether it has Kueue's label with a queue, which is for the objects that Kueue itself manages.
         status: What the operator wrote last.
     """
 
@@ -72,6 +73,7 @@ class Job:
     spec: Spec
     digest: str
     ignored: tuple[str, ...]
+    queue_label: bool
     status: Status
 
     @classmethod
@@ -96,6 +98,7 @@ class Job:
             spec=spec,
             digest=_digest(written),
             ignored=ignored,
+            queue_label=LABEL_QUEUE in (meta.get("labels") or {}),
             status=status,
         )
 

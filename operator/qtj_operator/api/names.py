@@ -14,6 +14,7 @@ __all__ = [
     "LABEL_INFERENCE",
     "LABEL_JOB",
     "LABEL_PROFILES",
+    "LABEL_QUEUE",
     "LABEL_ROLE",
     "LABEL_TENSORBOARD",
     "MANAGED_BY",
@@ -55,6 +56,9 @@ API_VERSIONS = (API_VERSION, NEWEST_API_VERSION)
 
 KIND = "QuantumTrainingJob"
 PLURAL = "quantumtrainingjobs"
+
+LABEL_QUEUE = "kueue.x-k8s.io/queue-name"
+"""Kueue's label with the name of a queue."""
 
 LABEL_JOB = f"{GROUP}/job"
 LABEL_ROLE = f"{GROUP}/role"

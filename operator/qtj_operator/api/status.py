@@ -154,6 +154,12 @@ class InferenceStatus(Model):
     )
     run: str = Field(description="Digest of the weights and of spec.inference that this run belongs to.")
     metrics: Mapping[str, float] | None = Field(None, description="What inference measured, by name.")
+    result: str | None = Field(
+        None, description="The file with all metrics, in the artifact store, if the program has stored one."
+    )
+    restarts: int | None = Field(
+        None, description="How often it was run again because its Job vanished, or its pod before its result was read."
+    )
 
 
 class TensorBoardStatus(Model):

@@ -23,6 +23,7 @@ from pydantic.alias_generators import to_camel
 from qtj_operator.api.model import null_as
 
 __all__ = [
+    "CLUSTER_DNS_ON_HOST",
     "TRAINER_IMAGE",
     "Container",
     "Metadata",
@@ -40,6 +41,8 @@ __all__ = [
 
 _MAIN_CONTAINER = "trainer"
 _MOST_CONTAINERS = 32
+CLUSTER_DNS_ON_HOST = "ClusterFirstWithHostNet"
+"""The `dnsPolicy` of a pod on the network of its node that asks the DNS of the cluster."""
 TRAINER_IMAGE = "qtj-trainer"
 """The name of the image of this project's trainer, in any registry."""
 
@@ -77,6 +80,12 @@ class Variable(_Part):
     """A variable of a container."""
 
     name: str
+
+
+class VariableSource(_Part):
+    """Where a container gets several variables from."""
+
+    config_map_ref: Any = None
 
 
 class Port(_Part):
@@ -117,6 +126,7 @@ class Container(_Part):
     image: str = Field(min_length=1)
     command: Any = None
     env: _List[Variable] = []
+    env_from: _List[VariableSource] = []
     ports: _List[Port] = []
     volume_mounts: _List[Mount] = []
     resources: Annotated[Resources, null_as({})] = Resources()
@@ -124,6 +134,11 @@ class Container(_Part):
     termination_message_path: Any = None
     restart_policy: Any = None
     restart_policy_rules: Any = None
+
+    def runs_as_root(self, pod: "PodSpec") -> bool:
+        """Whether its author lets it run as root, by the number of the user; the image may do so too."""
+        own = self.security_context.get("runAsUser")
+        return (pod.security_context.get("runAsUser") if own is None else own) == 0
 
     @property
     def is_trainer(self) -> bool:
@@ -139,6 +154,14 @@ class PodSpec(_Part):
     volumes: _List[Volume] = []
     security_context: _Fields = {}
     restart_policy: Literal["Never"] | None = None
+    host_network: Any = None
+    dns_policy: Any = None
+    dns_config: Any = None
+
+    @property
+    def on_host_network(self) -> bool:
+        """Whether its pods use the network of their node."""
+        return self.host_network is True
 
     @property
     def main(self) -> Container:

@@ -24,6 +24,7 @@ _WARNINGS = {
     Reason.SPEC_CHANGED,
     Reason.TERMINATING,
     Reason.UNKNOWN_FIELD,
+    Reason.LABEL_IGNORED,
     Reason.IMMUTABLE_FIELD_CHANGED,
 }
 

@@ -40,6 +40,11 @@ class InferenceRun:
         return best.succeeded and (self.failed or best.lingers)
 
     @property
+    def lost_result(self) -> bool:
+        """Whether the program has succeeded, and its pod, which had the result, is gone."""
+        return self.complete and (self.result is None or not self.result.succeeded)
+
+    @property
     def given_up(self) -> bool:
         """Whether the program has failed for good; its Job may still wait for a sidecar."""
         best = self.result

@@ -7,8 +7,10 @@ from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
-from qtj_operator.core.change import KEEP, Report, StatusChange
+from qtj_operator.core.change import Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Delete, Kind, Move, Verdict, Wait, act_or_wait, earliest
+from qtj_operator.core.inference_end import inference_complete, inference_done, inference_failed
+from qtj_operator.core.inference_lost import RESULT_LOST, inference_lost
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.core.observed import Observed
@@ -61,20 +63,35 @@ def inferring(seen: Observed, now: datetime) -> Verdict:
 
 
 def _infer(seen: Observed, inference: Inference, now: datetime) -> Verdict:
-    run = inference_run(inference, seen.job.status.weights)
+    known = _record(seen, inference_run(inference, seen.job.status.weights))
     current = seen.inference
     if current is None:
-        return _known(seen, run) or _start(seen, run, inference)
-    if current.run != run:
-        return _running(run, *_removed(current))
+        return _known(seen, known.run) or inference_lost(seen, known) or _start(seen, known, inference)
+    if current.run != known.run:
+        return _replaced(known, current)
+    return _ended(seen, known, current, inference) or _goes_on(seen, known, current, now)
+
+
+def _ended(seen: Observed, known: InferenceStatus, current: InferenceRun, inference: Inference) -> Verdict | None:
+    """Records how it ended, if it has; without the result it has to run again."""
+    if current.lost_result:
+        return _running(known, *_removed(current), fact=RESULT_LOST)  # it counts when it is gone
     if current.done:
-        return _done(current)
-    if current.given_up:
-        return _given_up(seen, current, inference)
+        return inference_done(known, current)
+    return _given_up(seen, current, inference) if current.given_up else None
+
+
+def _goes_on(seen: Observed, known: InferenceStatus, current: InferenceRun, now: datetime) -> Verdict:
     lost = [pod for pod in current.pods if is_lost(pod, now)]
     if lost:  # its Job has a finalizer on the pod, and would wait for ever for it to stop before it runs another
-        return _running(run, *removal(lost, now).deletions, *_removed(current))
-    return _under_way(seen, current, now)
+        return _replaced(known, current, *removal(lost, now).deletions)
+    return _under_way(seen, known, current, now)
+
+
+def _record(seen: Observed, run: str) -> InferenceStatus:
+    """Returns what is recorded of a run; of one that has not begun, that it is pending."""
+    recorded = seen.job.status.inference
+    return recorded if recorded and recorded.run == run else InferenceStatus(phase=InferencePhase.PENDING, run=run)
 
 
 def _known(seen: Observed, run: str) -> Move | None:
@@ -82,16 +99,20 @@ def _known(seen: Observed, run: str) -> Move | None:
     recorded = seen.job.status.inference
     if recorded is None or recorded.run != run or recorded.phase != InferencePhase.COMPLETE:
         return None
-    return Move(conditions=(_complete(recorded),))
+    return Move(conditions=(inference_complete(recorded),))
 
 
-def _start(seen: Observed, run: str, inference: Inference) -> Verdict:
+def _start(seen: Observed, known: InferenceStatus, inference: Inference) -> Verdict:
     weights = seen.job.status.weights
     if seen.job.edited:
         why = "inference would use the template, which was changed after training: undo that change"
-        return _pending(run, Reason.SPEC_CHANGED, why)
+        return _pending(known, Reason.SPEC_CHANGED, why)
     wrong = _missing_weights(inference, weights) or invalid_inference(seen.job, seen.platform)
-    return _failed(wrong, run) if wrong else _running(run, Create.of(inference_job(seen.job, inference, weights)))
+    return (
+        inference_failed(wrong, known)
+        if wrong
+        else _running(known, Create.of(inference_job(seen.job, inference, weights)))
+    )
 
 
 def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str | None:
@@ -106,15 +127,15 @@ def _missing_weights(inference: Inference, weights: WeightsStatus | None) -> str
 def _given_up(seen: Observed, current: InferenceRun, inference: Inference) -> Verdict:
     if _is_repeated(seen):
         return act_or_wait(_removed(current), None, conditions=(_INFERRING,))
-    return _failed(_how_it_failed(current, inference), current.run)
+    return inference_failed(_how_it_failed(current, inference), _record(seen, current.run))
 
 
-def _under_way(seen: Observed, current: InferenceRun, now: datetime) -> Act | Wait:
+def _under_way(seen: Observed, known: InferenceStatus, current: InferenceRun, now: datetime) -> Act | Wait:
     """Waits for the Job.
 
     Pods of the training may hold the machine that inference needs. The Job tries again when its failed pod has stopped.
     """
-    progress = _progress(current, now)
+    progress = _progress(known, current, now)
     keeps_pods = seen.job.policy.pods_to_clean == CleanPodPolicy.NONE
     left = lingering(current.pods if keeps_pods else (*current.pods, *seen.pods), now)
     leaving = removal((pod for pod in current.pods if pod.deleting), now)
@@ -122,19 +143,19 @@ def _under_way(seen: Observed, current: InferenceRun, now: datetime) -> Act | Wa
     return act_or_wait(left.deletions, wake_at, report=progress.report, conditions=progress.conditions)
 
 
-def _progress(current: InferenceRun, now: datetime) -> Wait:
+def _progress(known: InferenceStatus, current: InferenceRun, now: datetime) -> Wait:
     """Reports whether the pod of the Job runs, because the status of a Job does not show it."""
     obstacle = terminating_reason(current.pods, now) or next(filter(None, map(pending_reason, current.pods)), None)
     if obstacle is not None:
-        return _pending(current.run, *obstacle)
+        return _pending(known, *obstacle)
     if current.suspended:
-        return _pending(current.run, Reason.QUEUED, f"{current.name} waits to be admitted by its queue")
+        return _pending(known, Reason.QUEUED, f"{current.name} waits to be admitted by its queue")
     due = current.created + _POD_EXPECTED
     if current.pods or now < due:
-        report = _report(current.run, InferencePhase.RUNNING)
+        report = _report(known, known.phase if current.deleting else InferencePhase.RUNNING)
         return Wait(None if current.pods else due, report=report, conditions=(_INFERRING,))
     no_pod = f"{current.name} has no pod: kubectl describe job {current.name} shows why none is created"
-    return _pending(current.run, Reason.CHILD_REJECTED, no_pod)
+    return _pending(known, Reason.CHILD_REJECTED, no_pod)
 
 
 def _how_it_failed(current: InferenceRun, inference: Inference) -> str:
@@ -151,32 +172,20 @@ def _removed(current: InferenceRun) -> tuple[Delete, ...]:
     return () if current.deleting else (Delete(Kind.JOB, current.name, current.version),)
 
 
-def _report(run: str, phase: InferencePhase) -> Report:
-    return Report(inference=InferenceStatus(phase=phase, run=run))
+def _report(known: InferenceStatus, phase: InferencePhase) -> Report:
+    return Report(inference=InferenceStatus(phase=phase, run=known.run, restarts=known.restarts))
 
 
-def _running(run: str, *actions: Action) -> Act | Wait:
-    return act_or_wait(actions, None, report=_report(run, InferencePhase.RUNNING), conditions=(_INFERRING,))
+def _running(known: InferenceStatus, *actions: Action, fact: Fact = _INFERRING) -> Act | Wait:
+    return act_or_wait(actions, None, report=_report(known, InferencePhase.RUNNING), conditions=(fact,))
 
 
-def _pending(run: str, reason: Reason, why: str) -> Wait:
-    return Wait(report=_report(run, InferencePhase.PENDING), conditions=(conditions.not_complete(reason, why),))
+def _replaced(known: InferenceStatus, current: InferenceRun, *actions: Action) -> Act | Wait:
+    """Removes a Job; another one takes its place. Its end is no surprise, so nothing is recorded as running."""
+    report = _report(known, InferencePhase.PENDING)
+    return act_or_wait((*actions, *_removed(current)), None, report=report, conditions=(_INFERRING,))
 
 
-def _done(current: InferenceRun) -> Move:
-    message = current.result.message if current.result else None
-    metrics = dict(message.metrics) if message else None
-    status = InferenceStatus(phase=InferencePhase.COMPLETE, run=current.run, metrics=metrics or None)
-    report = message.report if message and message.report else KEEP
-    return Move(StatusChange(inference=status, report=report), conditions=(_complete(status),))
-
-
-def _complete(result: InferenceStatus) -> Fact:
-    metrics = sorted((result.metrics or {}).items())
-    shown = ", ".join(f"{name} {value:.4g}" for name, value in metrics) or "no metrics"
-    return conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown}")
-
-
-def _failed(why: str, run: str) -> Move:
-    status = InferenceStatus(phase=InferencePhase.FAILED, run=run)
-    return Move(StatusChange(inference=status), conditions=(conditions.failed(Reason.INFERENCE_FAILED, why),))
+def _pending(known: InferenceStatus, reason: Reason, why: str) -> Wait:
+    facts = (conditions.not_complete(reason, why),)
+    return Wait(report=_report(known, InferencePhase.PENDING), conditions=facts)

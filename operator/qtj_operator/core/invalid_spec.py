@@ -17,7 +17,7 @@ from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import dotted, faults
-from qtj_operator.api.template import Container, PodSpec, PodTemplate, read_template
+from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, read_template
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import Platform
@@ -102,7 +102,7 @@ def restarted_by_the_kubelet(workload: Workload) -> str | None:
 
 def reserved_variable(workload: Workload) -> str | None:
     """A container sets TF_CONFIG or another variable of ours: one of the two values would be lost without a message."""
-    for where, container in _containers(workload.templates):
+    for where, container, _ in _containers(workload.templates):
         for variable in container.env:
             if variable.name in set(Env):
                 return (
@@ -136,6 +136,36 @@ def _longest_host(job: Job) -> int:
         len(f"{replica_host(job.name, job.namespace, each.role, each.index, shared=True)}.cluster.local")
         for each in job.replicas()
     )
+
+
+def names_that_do_not_resolve(workload: Workload) -> str | None:
+    """A pod asks other name servers than the cluster's, and finds none of the names in TF_CONFIG."""
+    if workload.replicas < 2:
+        return None
+    for where, template in workload.templates.items():
+        pod = template.spec
+        asks_node = pod.dns_policy == "Default" or (pod.on_host_network and pod.dns_policy == "ClusterFirst")
+        others = isinstance(pod.dns_config, Mapping) and pod.dns_config.get("nameservers")
+        if asks_node and not others:
+            host = "hostNetwork and " if pod.on_host_network else ""
+            better = CLUSTER_DNS_ON_HOST if pod.on_host_network else "ClusterFirst"
+            return (
+                f"{where}.spec sets {host}dnsPolicy: {pod.dns_policy}, which asks the name servers of the node, and "
+                f"these do not know the names of other replicas: write dnsPolicy: {better}"
+            )
+    return None
+
+
+def root_that_must_not_be(workload: Workload) -> str | None:
+    """A container runs as root where its author has forbidden it: the kubelet would never start it."""
+    for where, container, pod in _containers(workload.templates):
+        forbidden = container.security_context.get("runAsNonRoot", pod.security_context.get("runAsNonRoot"))
+        if forbidden is True and container.runs_as_root(pod):
+            return (
+                f"{where} has runAsUser: 0 and runAsNonRoot: true, so the kubelet would never start it: "
+                "remove one of them, or write runAsNonRoot: false in the securityContext of this container"
+            )
+    return None
 
 
 def artifacts_that_are_lost(workload: Workload) -> str | None:
@@ -199,6 +229,8 @@ _CHECKS: tuple[Check, ...] = (
     restarted_by_the_kubelet,
     reserved_variable,
     own_dns_name,
+    names_that_do_not_resolve,
+    root_that_must_not_be,
     artifacts_that_are_lost,
     too_large_for_its_memory,
 )
@@ -219,9 +251,9 @@ def _programs(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, PodSp
         yield f"{where}.spec.containers[{main.name}]", template.spec, main
 
 
-def _containers(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, Container]]:
+def _containers(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, Container, PodSpec]]:
     for where, template in templates.items():
         pod = template.spec
         for field, containers in (("initContainers", pod.init_containers), ("containers", pod.containers)):
             for container in containers:
-                yield f"{where}.spec.{field}[{container.name}]", container
+                yield f"{where}.spec.{field}[{container.name}]", container, pod

@@ -10,7 +10,7 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_over, is_true, merge, phase_of
 from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
-from qtj_operator.api.names import Role
+from qtj_operator.api.names import LABEL_QUEUE, Role
 from qtj_operator.api.status import Condition, Phase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.editable import has_run, ignores_edit
@@ -23,6 +23,7 @@ from qtj_operator.core.reconciling import reconciling
 
 __all__ = [
     "NEVER_STARTED",
+    "QUEUE_LABEL_IGNORED",
     "closed",
     "differ_in_numbers_alone",
     "is_training",
@@ -35,6 +36,10 @@ _SIGNIFICANT = 5
 
 _OVER = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
 """Conditions with which training is over."""
+QUEUE_LABEL_IGNORED = (
+    f"the label {LABEL_QUEUE} of a job does not put its pods into a queue: write the name of the queue into "
+    "spec.runPolicy.schedulingPolicy.queueName"
+)
 
 NEVER_STARTED = conditions.not_running(Reason.NOT_STARTED, "training never started")
 """No attempt ever ran."""
@@ -80,6 +85,8 @@ def spec_ignored(job: Job) -> Iterator[Fact]:
         yield conditions.spec_ignored(
             Reason.UNKNOWN_FIELD, f"this operator does not know {fields}: upgrade it, or remove the field"
         )
+    elif job.queue_label and not job.queued:
+        yield conditions.spec_ignored(Reason.LABEL_IGNORED, QUEUE_LABEL_IGNORED)
     elif is_true(job.status.conditions, ConditionType.SPEC_IGNORED):
         yield conditions.spec_applied("the spec is applied")
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from qtj_contract import Env
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import Role, replica_name
@@ -18,6 +19,8 @@ _HOW_TO = (
     "write weights with a uri (gs:// or file://) and a sha256 (64 hex digits), or name them in spec.artifacts.weights, "
     "if it stored some"
 )
+_CUT = "and the kubelet cut its termination message before the weights"
+_SHORTER = f"write at most ${Env.TERMINATION_LIMIT} bytes"
 
 
 def trained(seen: Observed, _now: datetime) -> Move | None:
@@ -31,7 +34,7 @@ def trained(seen: Observed, _now: datetime) -> Move | None:
         return Move(change) if weights != seen.job.status.weights else None
     name = replica_name(seen.job.name, seen.job.leader.role, seen.job.leader.index)
     progress = seen.job.status.progress if isinstance(change.progress, Keep) else change.progress
-    return Move(change, conditions=(_warned(_trained(weights, name, _best(progress)), seen),))
+    return Move(change, conditions=(_warned(_trained(seen, weights, name, _best(progress)), seen),))
 
 
 def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
@@ -61,9 +64,11 @@ def _is_over(seen: Observed) -> bool:
     return needed <= done | {seen.job.leader}
 
 
-def _trained(weights: WeightsStatus | None, leader: str, best: str) -> Fact:
+def _trained(seen: Observed, weights: WeightsStatus | None, leader: str, best: str) -> Fact:
     if weights is None:
-        message = f"{leader} ended with exit code 0 and named no weights in its termination message: {_HOW_TO}"
+        said = seen.leader.message if seen.leader else None
+        why = f"{_CUT}: {_SHORTER}, and" if said and said.is_cut else "and named no weights in its termination message:"
+        message = f"{leader} ended with exit code 0 {why} {_HOW_TO}"
         return conditions.trained(Reason.NO_WEIGHTS, message)
     if weights.sha256 is None:
         message = (

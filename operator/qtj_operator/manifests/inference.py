@@ -8,6 +8,7 @@ from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.names import LABEL_INFERENCE, inference_name
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import WeightsStatus
+from qtj_operator.manifests.inherited import inherited
 from qtj_operator.manifests.manifest import Manifest, metadata
 from qtj_operator.manifests.pod import job_environment, pod_template
 from qtj_operator.manifests.queueing import queue
@@ -29,7 +30,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     source = job.inference_template
     template = pod_template(source, environment)
     own = metadata(job, inference_name(job.name), labels)
-    template["metadata"] = {**source.metadata.written, "labels": {**source.metadata.labels, **own["labels"]}}
+    template["metadata"] = inherited(source.metadata, {"labels": own["labels"]})
     own["labels"].update(
         queue(job)
     )  # only on the Job: Kueue would treat a pod with a queue name as one without an owner

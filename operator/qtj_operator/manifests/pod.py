@@ -3,15 +3,16 @@
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
 
-from qtj_contract import TERMINATION_MESSAGE_PATH, Env
+from qtj_contract import TERMINATION_MESSAGE_PATH, Env, message_limit
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
 from qtj_operator.api.spec import Circuit
-from qtj_operator.api.template import Container, Metadata, PodTemplate, Port
+from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, Port
+from qtj_operator.manifests.inherited import inherited
 from qtj_operator.manifests.manifest import Manifest, metadata
 from qtj_operator.manifests.queueing import queueing
+from qtj_operator.manifests.security import container_security, pod_security
 from qtj_operator.manifests.service import replica_ports
 from qtj_operator.manifests.tf_config import tf_config
 
@@ -45,7 +46,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         spec |= {"hostname": name, "subdomain": job.name}
     queue_labels, queue_annotations = queueing(job, replica.role, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": _merged(template.metadata, own), "spec": spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": inherited(template.metadata, own), "spec": spec}
 
 
 def _captures(job: Job) -> dict[str, str]:
@@ -79,33 +80,30 @@ def circuit_environment(circuit: Circuit | None) -> dict[str, str]:
 def pod_template(template: PodTemplate, environment: Mapping[str, str]) -> Manifest:
     """Returns the user's template with our environment, and safe defaults for fields that the user left out.
 
-    The defaults meet the "restricted" Pod Security Standard and keep the API token out of the pod: training needs no
-    Kubernetes API.
+    The defaults keep the API token out of the pod, because training needs no Kubernetes API, and let a pod on the
+    network of its node find its peers, whose names only the DNS of the cluster knows. See also `security`.
     """
     built = deepcopy(dict(template.written))
     spec, read = built["spec"], template.spec
     spec["restartPolicy"] = "Never"
     spec.setdefault("automountServiceAccountToken", False)
-    secure = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    spec["securityContext"] = _completed(read.security_context, secure)
+    if read.on_host_network and spec.get("dnsPolicy") is None:
+        spec["dnsPolicy"] = CLUSTER_DNS_ON_HOST
+    spec["securityContext"] = pod_security(read)
+    limit = message_limit(len(read.init_containers) + len(read.containers))
+    environment = {**environment, Env.TERMINATION_LIMIT: str(limit)}
     for field, containers in (("initContainers", read.init_containers), ("containers", read.containers)):
         if containers:
-            spec[field] = [_container(each, environment) for each in containers]
+            spec[field] = [_container(each, read, environment) for each in containers]
     return built
 
 
-def _container(container: Container, environment: Mapping[str, str]) -> Manifest:
+def _container(container: Container, pod: PodSpec, environment: Mapping[str, str]) -> Manifest:
     built = deepcopy(dict(container.written))
-    secure = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    built["securityContext"] = _completed(container.security_context, secure)
+    built["securityContext"] = container_security(container, pod)
     built.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
     built["env"] = _variables(container, environment)
     return built
-
-
-def _completed(theirs: Mapping[str, Any], defaults: Mapping[str, Any]) -> Manifest:
-    missing = {name: value for name, value in defaults.items() if name not in theirs}
-    return {**deepcopy(dict(theirs)), **missing}
 
 
 def _variables(container: Container, environment: Mapping[str, str]) -> Sequence[Manifest]:
@@ -130,10 +128,3 @@ def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest
             if port not in numbers
         ),
     ]
-
-
-def _merged(theirs: Metadata, own: Manifest) -> Manifest:
-    """Adds our metadata to the template's: the user's labels and annotations stay, but cannot replace ours."""
-    merged = {**own, "labels": {**theirs.labels, **own["labels"]}}
-    annotations = {**theirs.annotations, **merged.pop("annotations")}
-    return {**merged, **({"annotations": annotations} if annotations else {})}

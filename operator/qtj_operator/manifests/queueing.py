@@ -12,7 +12,7 @@ group is active.
 from collections.abc import Mapping
 
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import Role
+from qtj_operator.api.names import LABEL_QUEUE, Role
 from qtj_operator.manifests.manifest import Manifest, metadata
 
 __all__ = ["members", "pod_group", "queue", "queueing"]
@@ -24,7 +24,7 @@ _COSCHEDULING = "scheduling.x-k8s.io"
 def queue(job: Job) -> Mapping[str, str]:
     """Returns the label with the name of the Kueue queue; none without a queue."""
     policy = job.policy.scheduling_policy
-    return {f"{_KUEUE}/queue-name": policy.queue_name} if policy and policy.queue_name else {}
+    return {LABEL_QUEUE: policy.queue_name} if policy and policy.queue_name else {}
 
 
 def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:

@@ -23,6 +23,7 @@ from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import GROUP, LABEL_EXPOSED, LABEL_PROFILES, LABEL_TENSORBOARD, tensorboard_name
 from qtj_operator.api.template import Mount, PodSpec
 from qtj_operator.api.tensorboard import ServiceType, TensorBoard
+from qtj_operator.manifests.inherited import inherited_by_volumes
 from qtj_operator.manifests.manifest import Manifest, metadata
 
 __all__ = [
@@ -91,10 +92,11 @@ def deployment_spec(job: Job, board: TensorBoard, image: str) -> Manifest:
         LABEL_PROFILES: "true",
         **({LABEL_EXPOSED: "true"} if board.exposed else {}),
     }
-    spec = _pod(job, board, image)
+    spec, annotations = _pod(job, board, image), _annotations(job)
+    digest = _digest([labels, spec, *([annotations] if annotations else ())])
     return {
         "replicas": 0 if job.spec.suspend else 1,
-        "template": {"metadata": {"labels": labels, "annotations": {BUILT: _digest([labels, spec])}}, "spec": spec},
+        "template": {"metadata": {"labels": labels, "annotations": {**annotations, BUILT: digest}}, "spec": spec},
     }
 
 
@@ -120,6 +122,12 @@ def board_service_spec(job: Job, board: TensorBoard) -> Manifest:
 
 def _selector(job: Job) -> dict[str, str]:
     return {LABEL_TENSORBOARD: job.name}
+
+
+def _annotations(job: Job) -> Mapping[str, Any]:
+    template = job.template(job.leader.role)
+    volumes = (volume_of(mount, template.spec) for mount in _mounts(job, template.spec))
+    return inherited_by_volumes(template.metadata, volumes)
 
 
 def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
@@ -234,8 +242,8 @@ def _config_maps(job: Job) -> list[Mapping[str, Any]]:
     """Returns the ConfigMaps with variables of the program, which may be among them; Secrets stay with the program."""
     if _path(job) is not None:
         return []
-    written = job.template(job.leader.role).spec.main.written.get("envFrom") or ()
-    return [deepcopy(dict(source)) for source in written if source.get("configMapRef")]
+    sources = job.template(job.leader.role).spec.main.env_from
+    return [deepcopy(dict(source.written)) for source in sources if source.config_map_ref]
 
 
 def _mounts(job: Job, source: PodSpec) -> Iterator[Mount]:

@@ -13,10 +13,9 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
 from qtj_trainer.run.garbage import none_collected
+from qtj_trainer.run.inference_result import report_inference
 from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.predictions import predictions_of, store_predictions
-from qtj_trainer.run.report import store_report
-from qtj_trainer.run.termination import write_message
 from qtj_trainer.storage import open_store
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
 
@@ -57,8 +56,7 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
     store_predictions(uri, predictions_of(workload, options, labels, predictions))
     used, measured = contract.Weights(uri=uri, sha256=record.weights_sha256), finite(metrics)
     with closing(open_store(artifacts)) as store:
-        report = store_report(environment, store, used, measured)
-    write_message(environment, contract.TerminationMessage(metrics=measured, report=report or None))
+        report_inference(environment, store, used, measured)
 
 
 def _latest_weights(artifacts: str) -> str:

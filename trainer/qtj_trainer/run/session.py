@@ -14,11 +14,11 @@ from typing import NoReturn
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.run.artifacts import Address, read_verified
+from qtj_trainer.run.inference_result import report_inference
 from qtj_trainer.run.own_source import place_of, record_source, running_source
 from qtj_trainer.run.process_owner import owns_process
 from qtj_trainer.run.program_log import show_log
 from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.report import store_report
 from qtj_trainer.run.signals import Stop, exit_now
 from qtj_trainer.run.termination import report_error
 from qtj_trainer.storage import read_uri
@@ -86,13 +86,12 @@ class Session:
         return uri, read_uri(uri) if sha256 is None else read_verified(Address(uri, sha256))
 
     def report(self, metrics: Mapping[str, float]) -> None:
-        """Reports the metrics of an inference, and stores the report of the job."""
+        """Stores and reports the metrics of an inference."""
         environment = self._environment
         weights = contract.Weights(
             uri=environment[contract.Env.WEIGHTS_URI], sha256=environment.get(contract.Env.WEIGHTS_SHA256, "")
         )
-        report = store_report(environment, self.replica.store, weights, metrics)
-        self.replica.write_message(contract.TerminationMessage(metrics=metrics, report=report or None))
+        report_inference(environment, self.replica.store, weights, metrics)
 
     def end(self) -> None:
         """Ends the process with exit code 0, if it is the program's."""

@@ -28,8 +28,14 @@ def write_message(environment: Mapping[str, str], message: contract.TerminationM
     if not named and not path.exists():
         return
     try:
-        path.write_text(message.to_json())
+        path.write_text(message.to_json(_limit(environment)))
     except OSError as problem:
         if message.weights:  # the log has the rest
             cause = f"the termination message cannot be written to {path} ({problem.strerror})"
             raise TryAgainError(f"{cause}: make room on the node") from problem
+
+
+def _limit(environment: Mapping[str, str]) -> int:
+    """Returns how many bytes the kubelet keeps of the message."""
+    given = environment.get(contract.Env.TERMINATION_LIMIT, "")
+    return int(given) if given.isdecimal() else contract.TERMINATION_MESSAGE_LIMIT

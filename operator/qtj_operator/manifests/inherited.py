@@ -1,0 +1,46 @@
+"""What derived pods inherit of the metadata of their template: labels and annotations, and never anything else.
+
+==============  ============  ==========================================================
+pod             labels        annotations
+==============  ============  ==========================================================
+of a replica    all           all
+of inference    all           all
+of TensorBoard  none          those by which a webhook mounts its volumes
+==============  ============  ==========================================================
+
+Finalizers and owners of a template stay there: nobody would take the finalizers off the pods, and their namespace could
+never be deleted. Labels would put TensorBoard into the queue of the training, or let replicas avoid its node.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from qtj_operator.api.template import Metadata, Volume
+from qtj_operator.manifests.manifest import Manifest
+
+__all__ = ["inherited", "inherited_by_volumes"]
+
+_DRIVERS = {"gke-gcsfuse", "gke-parallelstore"}
+"""Prefixes of annotations by which GKE adds the container that mounts a volume: also one behind a claim."""
+
+
+def inherited(theirs: Metadata, own: Manifest) -> Manifest:
+    """Returns the metadata of a pod: what the template has, and ours, which it cannot replace."""
+    labels = {**theirs.labels, **own.get("labels", {})}
+    annotations = {**theirs.annotations, **own.get("annotations", {})}
+    merged = {**own, "labels": labels, "annotations": annotations}
+    return {name: value for name, value in merged.items() if value}
+
+
+def inherited_by_volumes(theirs: Metadata, volumes: Iterable[Volume]) -> Mapping[str, Any]:
+    """Returns the annotations that a pod with these volumes of the template needs."""
+    prefixes = {prefix for volume in volumes for prefix in _prefixes(volume)}
+    return {key: value for key, value in theirs.annotations.items() if key.partition("/")[0] in prefixes}
+
+
+def _prefixes(volume: Volume) -> set[str]:
+    if volume.kind == "csi":
+        source = volume.written["csi"]
+        driver = source.get("driver") if isinstance(source, Mapping) else None
+        return _DRIVERS | ({driver} if isinstance(driver, str) else set())
+    return _DRIVERS if volume.kind == "persistentVolumeClaim" else set()

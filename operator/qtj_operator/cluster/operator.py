@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,8 +112,6 @@ async def _run(
         jobs=jobs, metrics=metrics, filled=feed.filled,
     )  # fmt: skip
     reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
-    if settings.port:
-        await serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
 
     async def work() -> None:
         await check_installed(client, settings.namespace, patient=settings.lease_namespace is not None)
@@ -125,11 +124,15 @@ async def _run(
             *(reflector.run() for reflector in reflectors),
         )
 
-    if settings.lease_namespace is None:
-        await work()
-    else:
-        # A connection of its own: writes may be held for long, and the Lease must not wait behind them.
-        async with transport(client.transport.configuration) as of_lease:
+    async with AsyncExitStack() as stack:
+        if settings.port:
+            probes = serve(settings.port, metrics.registry, alive=lambda: runtime.alive, ready=lambda: state.ready)
+            await stack.enter_async_context(probes)
+        if settings.lease_namespace is None:
+            await work()
+        else:
+            # A connection of its own: writes may be held for long, and the Lease must not wait behind them.
+            of_lease = await stack.enter_async_context(transport(client.transport.configuration))
             await lead(of_lease, settings.lease_namespace, work, state.stands_by)
 
 

@@ -1,7 +1,15 @@
-"""Answers the kubelet's probes and Prometheus."""
+"""Answers the kubelet's probes and Prometheus, and whoever else reaches the port: nobody needs a password.
 
+So a connection has little memory and little time. When there are too many, the oldest is closed: a probe is answered in
+milliseconds, and strangers who hold connections open do not keep it out.
+"""
+
+import asyncio
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
@@ -9,12 +17,32 @@ from prometheus_client import CollectorRegistry, generate_latest
 __all__ = ["PortError", "serve"]
 
 
+_MOST_CONNECTIONS = 32
+_BACKLOG = 1024
+"""Connections that wait to be accepted: a probe is not to wait until one in a crowd is refused."""
+_LIFETIME_SECONDS = 10.0
+"""How long a connection stays open. A client that keeps one between two scrapes opens another."""
+_LIMITS: Mapping[str, Any] = {
+    "max_headers": 32,
+    "max_field_size": 4096,
+    "max_line_size": 1024,
+    "read_bufsize": 4096,
+    "lingering_time": 0.0,
+    "access_log": None,
+    "logger": logging.getLogger(f"{__name__}.requests"),
+}
+"""Of one connection. A header may hold the bearer token of a Prometheus, which has up to two thousand bytes."""
+
+
 class PortError(Exception):
     """The port for probes and metrics cannot be opened."""
 
 
-async def serve(port: int, registry: CollectorRegistry, alive: Callable[[], bool], ready: Callable[[], bool]) -> None:
-    """Starts answering /healthz, /readyz and /metrics; ends with the event loop.
+@asynccontextmanager
+async def serve(
+    port: int, registry: CollectorRegistry, alive: Callable[[], bool], ready: Callable[[], bool]
+) -> AsyncIterator[None]:
+    """Answers /healthz, /readyz and /metrics until its context ends.
 
     Args:
         port: TCP port on all addresses.
@@ -39,10 +67,64 @@ async def serve(port: int, registry: CollectorRegistry, alive: Callable[[], bool
     app.router.add_get("/healthz", probe(alive))  # type: ignore[arg-type]
     app.router.add_get("/readyz", probe(ready))  # type: ignore[arg-type]
     app.router.add_get("/metrics", metrics)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0)
     try:
-        await web.TCPSite(runner, port=port).start()
+        await runner.setup()
+        async with await _listen(runner, port):
+            yield
+    finally:
+        await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, port: int) -> asyncio.Server:
+    """Opens the port.
+
+    Raises:
+        PortError: The port is taken.
+    """
+    loop, app = asyncio.get_running_loop(), runner.server
+    assert app is not None  # there after setup()
+    there = dict[_Connection, asyncio.TimerHandle]()
+    try:
+        return await loop.create_server(lambda: _Connection(app, there), port=port, backlog=_BACKLOG)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error
         raise PortError(f"port {port} cannot be opened: {why}; choose another with --port") from None
+
+
+class _Connection(web.RequestHandler):
+    """A connection, which the newer ones close where there are too many.
+
+    Args:
+        app: What answers its requests.
+        there: All connections that are open, from the oldest on, each with the timer that closes it.
+    """
+
+    __slots__ = ("_there",)
+
+    def __init__(self, app: web.Server, there: "dict[_Connection, asyncio.TimerHandle]") -> None:
+        _LIMITS["logger"].setLevel(logging.CRITICAL)  # a stranger could fill the log with requests that are none
+        super().__init__(app, loop=asyncio.get_running_loop(), **_LIMITS)
+        self._there = there
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.Protocol`."""
+        super().connection_made(transport)
+        if len(self._there) >= _MOST_CONNECTIONS:
+            next(iter(self._there)).hang_up()
+        self._there[self] = asyncio.get_running_loop().call_later(_LIFETIME_SECONDS, self.hang_up)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See `asyncio.Protocol`."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def hang_up(self) -> None:
+        """Closes the connection at once, also where its client does not read what was answered."""
+        self._forget()
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _forget(self) -> None:
+        if (timer := self._there.pop(self, None)) is not None:
+            timer.cancel()

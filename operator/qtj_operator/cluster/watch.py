@@ -37,6 +37,9 @@ _CONNECT_SECONDS = 15.0
 _BETWEEN_LOGINS_SECONDS = 2.0
 """kopf reads the credentials anew after each request that they are refused for (401), and asks again at once."""
 
+_NO_FINALIZER = "kopf holds nothing"
+"""kopf removes its finalizer from objects that it does not handle. No object has this one: spaces are not allowed."""
+
 _FIRST_PAUSES = (0.2, 0.5, 1.0)
 _PAUSE = 2.0
 
@@ -114,6 +117,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.scanning.disabled = True  # no watch on namespaces and CRDs, and so no right to it needed
     settings.posting.enabled = False  # events are ours to write, once
     settings.peering.standalone = True
+    settings.persistence.finalizer = _NO_FINALIZER
     settings.persistence.diffbase_storage = _NoDifferences()
     settings.networking.error_backoffs = _Patience()
     settings.networking.request_timeout = _ANSWER_SECONDS

@@ -12,7 +12,7 @@ from tests.cli.qtj import Answer, qtj
 from tests.cli.test_report import Left
 
 _NUMBERS = ("loss", "accuracy", "validationLoss", "trainingAccuracy", "examplesPerSecond", "devices")
-UNKNOWN = {**dict.fromkeys(_NUMBERS), "scores": {}}
+UNKNOWN: dict[str, object] = {**dict.fromkeys(_NUMBERS), "scores": {}}
 
 
 @pytest.fixture

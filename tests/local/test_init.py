@@ -97,13 +97,13 @@ def test_on_a_terminal_it_asks(laptop: Laptop) -> None:
         [*QTJ, "init"], cwd=laptop.folder, env=laptop.environment(), stdin=theirs, stdout=theirs, stderr=theirs
     )
     os.close(theirs)
-    os.write(ours, b"loop\nasked\n\n3\n")  # ENTER takes what is offered: two workers
+    os.write(ours, b"loop\nasked\n\n3\n")  # ENTER takes what is offered: one worker
 
     code = process.wait(30)
     os.close(ours)
 
     assert code == 0
-    assert "replicas: 2\n" in (laptop.folder / "asked.yaml").read_text()
+    assert "replicas: 1\n" in (laptop.folder / "asked.yaml").read_text()
     assert "\nEPOCHS = 3\n" in (laptop.folder / "asked.py").read_text()
 
 

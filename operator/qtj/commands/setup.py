@@ -52,7 +52,7 @@ def init(
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The job's name.", show_default="my-KIND")] = None,
-    workers: Annotated[int, typer.Option(help="Workers that train together.", min=1)] = 2,
+    workers: Annotated[int, typer.Option(help="Workers that train together.", min=1)] = 1,
     epochs: Annotated[int, typer.Option(help="Epochs to train for.", min=1)] = 5,
     artifacts: Annotated[
         str | None, typer.Option(metavar="URI", help="Address of weights and results on a cluster: gs://BUCKET/PATH.")

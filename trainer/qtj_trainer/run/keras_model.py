@@ -38,6 +38,11 @@ _DATA = (
     " with steps_per_epoch, data begin at their first example"
 )
 
+_EACH_ALONE = (
+    "each of the %d workers trains all of this model alone: create it in the scope of"
+    " tf.distribute.MultiWorkerMirroredStrategy() so that they share the steps, or take one worker"
+)
+
 log = logging.getLogger("qtj_trainer")
 
 
@@ -72,8 +77,15 @@ class KerasModel:
         """
         _check(self.model, cluster)
         self._is_coordinated = cluster.is_coordinated
+        if cluster.size > 1 and cluster.leads and self._trains_alone:
+            log.warning(_EACH_ALONE, cluster.size)
         self.model.optimizer.build(self.model.trainable_variables)
         self._variables += self.model.optimizer.variables
+
+    @property
+    def _trains_alone(self) -> bool:
+        """Whether no strategy shares the steps of this model with other processes."""
+        return not self._is_coordinated and self.model.distribute_strategy.num_replicas_in_sync == 1
 
     def fingerprint(self, _: Options) -> str:
         """Returns a digest of the shapes of all variables and of the optimizer's class."""

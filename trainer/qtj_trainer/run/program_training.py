@@ -28,7 +28,7 @@ __all__ = ["ProgramTraining", "store_result"]
 
 log = logging.getLogger("qtj_trainer")
 
-_OWN_FIELDS = {"accuracy", "val_accuracy", "val_loss"}
+_OWN_FIELDS = {"accuracy", "loss", "val_accuracy", "val_loss"}
 """Keras' names of the scores that a progress has a field for."""
 
 _SOON = 10.0

@@ -30,6 +30,7 @@ DOCUMENT = ROOT / "docs/reference/python.md"
 PUBLIC = {
     "A program of one's own": (
         "qtj_trainer.Program",
+        "qtj_trainer.load",
         "qtj_trainer.run.epochs.RunningEpoch",
         "qtj_trainer.run.tree.State",
         "qtj_trainer.errors.TryAgainError",

@@ -15,7 +15,7 @@ set. Each layer imports only from those below it:
 The import of TensorFlow takes 7 seconds, that of TensorFlow Quantum 4 more. So ``--help`` and all checks of arguments
 run before it, and functions that need these libraries import them.
 
-Your own programs import `Program` from here: see `qtj_trainer.run.program`.
+Your own programs import `Program` from here: see `qtj_trainer.run.program`. `load` is for what they have trained.
 """
 
 import os
@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 from qtj_contract.control_groups import cpu_limit
 
 if TYPE_CHECKING:
+    from qtj_trainer.run.load import load
     from qtj_trainer.run.program import Program
 
-__all__ = ["Program"]
+__all__ = ["Program", "load"]
 
 # TensorFlow reads these variables when it is first imported or first used. No module of this package is imported before
 # this, and so they hold for the trainer and for every program that uses it.
@@ -44,7 +45,11 @@ if _processors := cpu_limit():
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `Program` when it is first used: the trainer itself starts without it."""
+    """Imports `Program` or `load` when it is first used: the trainer itself starts without them."""
+    if name == "load":
+        from qtj_trainer.run.load import load
+
+        return load
     if name != "Program":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from qtj_trainer.run.process_owner import owns_process

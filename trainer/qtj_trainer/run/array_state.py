@@ -24,11 +24,11 @@ from qtj_trainer.workloads.options import Options
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["ArrayState"]
+__all__ = ["STRUCTURE", "ArrayState"]
 
 log = logging.getLogger("qtj_trainer")
 
-_STRUCTURE = "structure.json"
+STRUCTURE = "structure.json"
 """Name of the entry in stored weights that describes the tree of the arrays."""
 
 _SHARED = "shared"
@@ -116,15 +116,15 @@ class ArrayState:
     def dump(self) -> bytes:
         """Encodes the arrays by their names, and the structure, as npz."""
         description, arrays = describe(self._tree)
-        if _STRUCTURE in arrays:
-            raise UserError(f"an array of the weights has the reserved name {_STRUCTURE}: give it another key")
-        return arrays_to_bytes({**arrays, _STRUCTURE: np.array(json.dumps(description))})
+        if STRUCTURE in arrays:
+            raise UserError(f"an array of the weights has the reserved name {STRUCTURE}: give it another key")
+        return arrays_to_bytes({**arrays, STRUCTURE: np.array(json.dumps(description))})
 
     def load(self, data: bytes, *, otherwise: str) -> Any:
         """Puts encoded weights into the tree. Returns the tree, or a new one if it cannot be changed in place."""
         try:
             arrays = dict(arrays_from_bytes(data))
-            description = json.loads(str(arrays.pop(_STRUCTURE)))
+            description = json.loads(str(arrays.pop(STRUCTURE)))
             self._check_names(description)
             return rebuild(description, arrays, self._tree)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:  # a structure may be any JSON

@@ -107,6 +107,12 @@ class Pod:
         return self.ending is not None and not self.stopped and self.accompanied
 
     @property
+    def started(self) -> bool:
+        """Whether its program runs or has run; a pod that its node refused has not."""
+        own = self.ending is not None and self.ending.exit_code is not None and self.ending.init is None
+        return self.running or own
+
+    @property
     def ended_by(self) -> EndedBy | None:
         """Who ended its program; None if it has not ended.
 

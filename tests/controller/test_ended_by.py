@@ -89,7 +89,8 @@ def test_an_end_is_not_judged_before_the_kubelet_says_whether_it_caused_it(code:
     before = parse_pod(raw_pod(phase="Running", containerStatuses=[status]))
     after = parse_pod(raw_pod(phase="Failed", containerStatuses=[status], **SHUTDOWN))
 
-    assert (before.ending, before.succeeded, before.failed) == (None, False, False)
+    assert (before.ending, before.running, before.ends) == (None, True, True)
+    assert (before.succeeded, before.failed) == (False, False)
     assert (after.succeeded, after.failed, after.taken_away) == (False, True, True)
 
 

@@ -145,3 +145,13 @@ def test_a_worker_with_parameter_servers_waits_for_the_same_reason() -> None:
     assert (waiting.status.phase, waiting.wake_at) == ("Running", later(seconds=75))
     assert (lost.status.attempt, lost.status.disruptions) == (2, 1)
     assert world.recorded().decide(later(seconds=75)).status.reason == "ReplicaFailed"
+
+
+@pytest.mark.parametrize("code", [1, 75, 137])
+def test_the_end_of_a_peer_that_is_not_explained_yet_is_waited_for(code: int) -> None:
+    world = running_job(workers=2).with_pod("worker-0", exit_code=code, says=TerminationMessage(error="it broke"))
+    ends = world.with_pod("worker-1", phase="Running", ends=True)
+
+    assert ends.decide().status.attempt == 1
+    assert ends.recorded().with_pod("worker-1", reason="Terminated", disrupted=True).decide().status.disruptions == 1
+    assert ends.recorded().decide(later(seconds=75)).status.phase in {"Failed", "Restarting"}

@@ -38,8 +38,22 @@ def test_replicas_are_counted_by_role() -> None:
 
     counts = world.decide().status.replicas or {}
 
-    assert dict(counts["Chief"]) == {"desired": 1, "ready": 1, "succeeded": 0, "failed": 0, "succeeded_indexes": None}
-    assert dict(counts["Worker"]) == {"desired": 3, "ready": 1, "succeeded": 1, "failed": 1, "succeeded_indexes": "1"}
+    assert dict(counts["Chief"]) == {
+        "desired": 1,
+        "ready": 1,
+        "succeeded": 0,
+        "failed": 0,
+        "succeeded_indexes": None,
+        "absent_indexes": None,
+    }
+    assert dict(counts["Worker"]) == {
+        "desired": 3,
+        "ready": 1,
+        "succeeded": 1,
+        "failed": 1,
+        "succeeded_indexes": "1",
+        "absent_indexes": None,
+    }
 
 
 def test_only_the_current_attempt_counts() -> None:
@@ -230,6 +244,7 @@ def test_parameter_servers_and_the_evaluator_are_counted_as_roles_of_their_own()
         "succeeded": 0,
         "failed": 1,
         "succeeded_indexes": None,
+        "absent_indexes": None,
     }
 
 

@@ -195,12 +195,6 @@ def test_a_leader_that_names_no_weights_has_not_trained_if_it_was_stopped() -> N
     assert decision.status.phase == "Restarting"
 
 
-def test_a_leader_that_ended_before_its_peers_started_has_trained() -> None:
-    world = new_job(workers=2).recorded().with_services().with_pod("worker-0", exit_code=0, says=SAID)
-
-    assert world.decide().status.phase == "Inferring"
-
-
 def test_the_leaders_success_is_enough_when_no_success_policy_is_given() -> None:
     policies: tuple[dict[str, Any], ...] = ({}, {"runPolicy": {"successPolicy": "Leader"}})
     for policy in policies:
@@ -227,14 +221,6 @@ def test_all_workers_counts_neither_parameter_servers_nor_the_evaluator() -> Non
     world = running_job(**parameter_servers(evaluator=True, **ALL_WORKERS)).with_pods(exit_code=0, says=SAID)
 
     assert world.with_pod("ps-0", ready=True).with_pod("evaluator-0", exit_code=1).decide().status.phase == "Inferring"
-
-
-def test_a_worker_that_fails_after_the_leaders_success_restarts_the_gang_when_all_have_to_succeed() -> None:
-    world = running_job(**ALL_WORKERS).with_pod("worker-0", exit_code=0, says=SAID).with_pod("worker-1", exit_code=137)
-
-    restarted = world.recorded().decide().status
-    assert restarted.attempt == 2
-    assert restarted.weights is None, "they were an attempt's of which not all have succeeded"
 
 
 def test_parameter_servers_and_an_evaluator_may_run_on_for_the_chief_alone_ends_training() -> None:

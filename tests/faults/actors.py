@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from qtj.local.store import ClusterStore
 from qtj_contract import EXIT_RETRY, TerminationMessage, Weights
 from qtj_contract.timestamps import rfc3339
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 from tests.faults.admission import Gatekeeper
@@ -23,38 +23,98 @@ Pod = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Stop:
+    """How a pod ends whose program has not decided that, or knows no contract: it leaves no message.
+
+    Kubernetes 1.34, pkg/kubelet: nodeshutdown, eviction, active_deadline.go; kuberuntime for a container that was lost.
+
+    Attributes:
+        code: With which the program obeys.
+        word: The reason of its container; Error or Completed when left out.
+        reason: That of the pod.
+        disrupted: Whether the kubelet says with a condition that it has disrupted the pod.
+        phase: That of the pod.
+    """
+
+    code: int
+    word: str | None = None
+    reason: str | None = None
+    disrupted: bool = False
+    phase: str = "Failed"
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """What the kubelet writes at the end, a moment after the ends of the containers."""
+        told = [{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}]
+        return {
+            "phase": self.phase,
+            **({"reason": self.reason, "message": "the kubelet has stopped it"} if self.reason else {}),
+            "conditions": [*_readiness(ready=False), *(told if self.disrupted else ())],
+        }
+
+
+STOPS = {
+    "shut down, 0": Stop(0, reason="Terminated", disrupted=True),
+    "shut down, 143": Stop(143, reason="Terminated", disrupted=True),
+    "shut down, all with 0": Stop(0, disrupted=True, phase="Succeeded"),
+    "under pressure, 0": Stop(0, reason="Evicted", disrupted=True),
+    "rebooted": Stop(255, word="Unknown"),
+    "own deadline, 0": Stop(0, reason="DeadlineExceeded"),
+    "plain, 1": Stop(1),
+}
+
+
+@dataclass(frozen=True)
 class Script:
     """How the programs of a scenario behave.
 
     Attributes:
         ends: Exit code by pod and its number under that name, for example {"qcnn-worker-1#1": 137} for the first;
             0 for what is not named.
+        stops: How pods are stopped, named as in `ends`.
         endless: Pods that run until they are deleted or lose a peer: all under a name, or one, as in
             "qcnn-worker-0#1".
         inference: Exit code of inference by the arguments it is called with; 0 for what is not named.
         dead: Pods that run on a node that is silent from then on: it ends nothing and confirms no deletion; named as
             those that are endless, "inference" for those of inference.
         sidecar: Whether a sidecar runs on in each pod whose program has ended.
+        helper: Whether each pod has a container beside its program that is done at once.
+        gate: Whether each pod has a readiness gate that nobody opens.
         node_clock: By how much the clocks of the nodes are ahead.
     """
 
     ends: Mapping[str, int] = field(default_factory=dict)
+    stops: Mapping[str, Stop] = field(default_factory=dict)
     endless: frozenset[str] = frozenset()
     inference: Mapping[str, int] = field(default_factory=dict)
     dead: frozenset[str] = frozenset()
     sidecar: bool = False
+    helper: bool = False
+    gate: bool = False
     node_clock: timedelta = timedelta(0)
 
 
-def start(store: ClusterStore, name: str, node: str = "node-1", *, ready: bool = True) -> None:
-    """The pod's node runs it."""
+def start(
+    store: ClusterStore,
+    name: str,
+    node: str = "node-1",
+    *,
+    ready: bool = True,
+    helper: bool = False,
+    gate: bool = False,
+) -> None:
+    """The pod's node runs it, with a helper that is done, or a gate that is closed."""
+    done = [{"name": "helper", "ready": False, "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}]
 
     def running(obj: Pod) -> None:
         obj["spec"]["nodeName"] = node
         obj["status"] = {
             "phase": "Running",
-            "conditions": _readiness(ready=ready),
-            "containerStatuses": [{"name": "trainer", "ready": ready, "state": {"running": {}}}],
+            "conditions": _readiness(ready=ready and not helper, gate=gate),
+            "containerStatuses": [
+                {"name": "trainer", "ready": ready, "state": {"running": {}}},
+                *(done if helper else ()),
+            ],
         }
 
     store.update(Resource.PODS, NAMESPACE, name, running)
@@ -71,7 +131,10 @@ def miss(store: ClusterStore, name: str) -> None:
     store.update(Resource.PODS, NAMESPACE, name, missed)
 
 
-def _readiness(*, ready: bool) -> list[dict[str, str]]:
+def _readiness(*, ready: bool, gate: bool = False) -> list[dict[str, str]]:
+    if ready and gate:
+        closed = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady"}
+        return [{"type": "ContainersReady", "status": "True"}, closed]
     return [{"type": kind, "status": str(ready)} for kind in ("ContainersReady", "Ready")]
 
 
@@ -142,7 +205,7 @@ class Kubelet:
             return not pod["spec"].get("schedulingGates") and self._start(pod)
         if _has_ended(pod):
             if not self._script.sidecar:
-                settle(self._store, name)
+                settle(self._store, name, self._script.stops.get(self._run(pod)))
             return not self._script.sidecar
         code = self._end(pod, pods)
         return code is not None and self._stop(pod, code)
@@ -160,7 +223,8 @@ class Kubelet:
     def _start(self, pod: Pod) -> bool:
         meta = pod["metadata"]
         self._started.setdefault(self._called(pod), []).append(meta["uid"])
-        start(self._store, meta["name"])
+        node = f"node-{meta['labels'].get(LABEL_INDEX, 1)}"
+        start(self._store, meta["name"], node, helper=self._script.helper, gate=self._script.gate)
         return True
 
     def _end(self, pod: Pod, pods: list[Pod]) -> int | None:
@@ -174,8 +238,9 @@ class Kubelet:
         peers = [peer for peer in pods if _is_peer(peer, meta["labels"][LABEL_ATTEMPT])]
         if any(peer["status"]["phase"] == "Pending" for peer in peers):
             return None  # a gang begins together
-        if run in self._script.ends:
-            return self._script.ends[run]
+        ends = {run: stopped.code for run, stopped in self._script.stops.items()} | dict(self._script.ends)
+        if run in ends:
+            return ends[run]
         lost = any(_ended_badly(peer) for peer in peers)
         if lost and "ps" not in {peer["metadata"]["labels"][LABEL_ROLE] for peer in peers}:
             return EXIT_RETRY
@@ -183,9 +248,19 @@ class Kubelet:
 
     def _stop(self, pod: Pod, code: int) -> bool:
         inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
+        stopped = self._script.stops.get(self._run(pod))
         said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
         at = self._clock() + self._script.node_clock
-        end(self._store, pod["metadata"]["name"], code, said, at=at, sidecar=self._script.sidecar, settled=False)
+        end(
+            self._store,
+            pod["metadata"]["name"],
+            code,
+            None if stopped else said,
+            stopped.word if stopped else None,
+            at=at,
+            sidecar=self._script.sidecar,
+            settled=False,
+        )
         return True
 
 
@@ -207,11 +282,14 @@ def stop(store: ClusterStore, pod: Pod) -> bool:
     return True
 
 
-def settle(store: ClusterStore, name: str) -> None:
-    """The pod's phase follows its containers."""
+def settle(store: ClusterStore, name: str, stopped: Stop | None = None) -> None:
+    """The pod's phase follows its containers, or what the kubelet has done to it."""
 
     def settled(obj: Pod) -> None:
-        obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
+        if stopped is None:
+            obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
+        else:
+            obj["status"] |= stopped.status
 
     store.update(Resource.PODS, NAMESPACE, name, settled)
 

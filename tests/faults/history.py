@@ -28,6 +28,7 @@ class History:
         final: Those with an exit code that is final.
         inference_failed: Whether a program of inference ended badly.
         disruptions: Pods that were preempted, deleted, or missed with their node.
+        leader_done: Whether a program of the leader has ended with exit code 0 by itself.
         late: Passes that read what was no longer so, and may have missed a pod.
     """
 
@@ -37,6 +38,7 @@ class History:
     final: int = 0
     inference_failed: bool = False
     disruptions: int = 0
+    leader_done: bool = False
     late: int = 0
 
     def note(self, code: int, *, inferring: bool) -> None:

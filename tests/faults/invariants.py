@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from qtj.local.store import Change
-from qtj_operator.api.conditions import ConditionType, is_true
+from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, tensorboard_name
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE, Role, tensorboard_name
 from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.failures import MAX_FAILURES
@@ -23,6 +23,7 @@ from tests.faults.wrong import (
     wrong_end,
     wrong_expiry,
     wrong_inference,
+    wrong_result,
     wrong_stop,
 )
 
@@ -150,13 +151,28 @@ class Invariants:
         self._demand(_the_users(before) == _the_users(change.object), "the operator touched what is the user's")
         old, new = self._parsed(before), self._parsed(change.object)
         self._pass.moves_record |= _record(old.status) != _record(new.status)
-        self._note((*wrong_conditions(old, new), *wrong_end(old, new), *wrong_counts(old, new)))
+        self._note(
+            (*wrong_conditions(old, new), *wrong_end(old, new), *wrong_counts(old, new), *wrong_result(old, new))
+        )
+        if not self._pass.late and not old.is_running and self._is_held(new):
+            self._demand(not _has_run_out_of_time(old, new), "a deadline passed while a queue held the job")
         if (new.status.attempt or 0) > 1 and new.status.attempt != old.status.attempt and not is_resumed(old, new):
             self._note(self._pacing.began())
         known = {failure.uid for failure in old.status.failures or ()}
         counted = {failure.uid for failure in new.status.failures or ()} - known
         self._demand(self._counted.isdisjoint(counted), "a failure is counted once")
         self._counted |= counted
+
+    def _is_held(self, job: Job) -> bool:
+        """Whether a pod that training waits for is behind a scheduling gate."""
+        pods = [child for (kind, _), child in self._children.items() if kind is Resource.PODS]
+        return any(
+            pod["spec"].get("schedulingGates")
+            and "deletionTimestamp" not in pod["metadata"]
+            and _replica(pod)[:2] == (job.uid, str(job.status.attempt))
+            and pod["metadata"]["labels"].get(LABEL_ROLE) != Role.EVALUATOR.task_type
+            for pod in pods
+        )
 
     def _child(self, change: Change) -> None:
         meta = change.object["metadata"]
@@ -210,7 +226,7 @@ class Invariants:
         return {
             child["metadata"]["labels"][LABEL_ATTEMPT]
             for (resource, _), child in self._children.items()
-            if resource is Resource.PODS and _controller(child) == uid
+            if resource is Resource.PODS and _controller(child) == uid and not self.knows_finished(child)
         }
 
     def _note(self, wrongs: Iterable[str]) -> None:
@@ -219,6 +235,11 @@ class Invariants:
     def _demand(self, holds: bool, otherwise: str) -> None:
         if not holds:
             self.broken.append(otherwise)
+
+
+def _has_run_out_of_time(old: Job, new: Job) -> bool:
+    late = {Reason.DEADLINE_EXCEEDED, Reason.PENDING_DEADLINE_EXCEEDED}
+    return new.has_failed and not old.has_failed and new.status.reason in late
 
 
 def _record(status: Status) -> tuple[Any, ...]:
@@ -238,7 +259,9 @@ def _replica(pod: Object) -> tuple[str, str, str]:
 
 def _has_finished(pod: Object) -> bool:
     """Whether a program of training has ended with exit code 0, and nobody has told it to."""
-    if "deletionTimestamp" in pod["metadata"]:
+    status = pod["status"]
+    told = any(each["type"] == "DisruptionTarget" for each in status.get("conditions", ()))
+    if "deletionTimestamp" in pod["metadata"] or status["phase"] != "Succeeded" or told:
         return False
     ends = [each["state"].get("terminated", {}) for each in pod["status"].get("containerStatuses", ())]
     return LABEL_ATTEMPT in pod["metadata"]["labels"] and bool(ends) and ends[0].get("exitCode") == 0

@@ -37,6 +37,8 @@ class Life(Simulation):
         self.mesh = setting.mesh
         self.operator.ahead = setting.operator_clock
         self.gatekeeper.denial, self.gatekeeper.spared = setting.denial, setting.spared
+        if setting.held:
+            self.kueue.quota = 0
         self._user, kubelet = User(self, deeds), Kubelet(self.store, script, lambda: self.now)
         self.released = kubelet.released
         self.actors = (self._user, kubelet, *self.controllers)

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from tests.faults.actors import STOPS
 from tests.faults.kueue import PLENTY
 from tests.faults.lives_drawn import WAITING, which, works
 from tests.faults.lives_steps import JOBS, PODS, Steps, there_are
@@ -30,6 +31,19 @@ class NodeSteps(Steps):
     @rule(which=which, how=st.sampled_from(list(ENDINGS)), then=works)
     def a_pod_ends(self, which: int, how: str, *, then: str) -> None:
         self.world.end(self.world.one(PODS, which), how)
+        self._go_on(then)
+
+    @there_are(PODS)
+    @rule(which=which, how=st.sampled_from(list(STOPS)), then=works)
+    def a_kubelet_stops_a_pod(self, which: int, how: str, *, then: str) -> None:
+        self.world.stop(self.world.one(PODS, which), how)
+        self._go_on(then)
+
+    @there_are(PODS)
+    @rule(which=which, helper=st.booleans(), gate=st.booleans(), then=works)
+    def something_beside_a_program_changes(self, which: int, *, helper: bool, gate: bool, then: str) -> None:
+        """A helper container is done or runs again, a readiness gate closes or opens."""
+        self.world.change_beside(self.world.one(PODS, which), helper=helper, gate=gate)
         self._go_on(then)
 
     @there_are(PODS)

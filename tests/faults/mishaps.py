@@ -48,9 +48,11 @@ class Setting:
         operator_clock: By how much the clock of the operator's machine is ahead.
         denial: Who denies pods, until somebody puts an end to it.
         spared: The pods that are admitted all the same.
+        held: Whether the queue admits nothing, until somebody opens it.
     """
 
     mesh: bool = False
     operator_clock: timedelta = timedelta(0)
     denial: Denial | None = None
     spared: frozenset[str] = frozenset()
+    held: bool = False

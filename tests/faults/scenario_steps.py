@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import NAMESPACE, Cluster, Script, end
+from tests.faults.actors import NAMESPACE, Cluster, Script, end, miss
 from tests.faults.admission import Denial
+from tests.faults.kueue import PLENTY
 
 ENDLESS = Script(endless=frozenset({"qcnn-worker-0", "qcnn-worker-1"}))
 ENDLESS_AT_FIRST = Script(endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#1"}))
@@ -23,6 +24,15 @@ def is_refused(job: dict[str, Any]) -> bool:
 def has_restarted(job: dict[str, Any]) -> bool:
     restarts: int = job.get("status", {}).get("restarts", 0)
     return restarts > 0 and job["status"].get("ready") == "5/5"
+
+
+def was_replaced(job: dict[str, Any]) -> bool:
+    disruptions: int = job.get("status", {}).get("disruptions", 0)
+    return disruptions > 0 and job["status"].get("ready") == "5/5"
+
+
+def looks_for_a_cause(job: dict[str, Any]) -> bool:
+    return "peerLostTime" in job.get("status", {})
 
 
 def edit(**fields: Any) -> Callable[[Cluster], None]:
@@ -100,6 +110,14 @@ def kill_while_denied(denial: Denial) -> Callable[[Cluster], None]:
         end(cluster.store, "qcnn-worker-1", 137, None, "OOMKilled", at=cluster.now)
 
     return kill
+
+
+def open_queue(cluster: Cluster) -> None:
+    cluster.kueue.quota = PLENTY
+
+
+def miss_worker_1(cluster: Cluster) -> None:
+    miss(cluster.store, "qcnn-worker-1")
 
 
 def admit_again(cluster: Cluster) -> None:

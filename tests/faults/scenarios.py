@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import Deed, Script
+from tests.faults.actors import STOPS, Deed, Script
 from tests.faults.admission import Denial
 from tests.faults.mishaps import Setting
 from tests.faults.scenario import Scenario, Spec
@@ -21,10 +21,14 @@ from tests.faults.scenario_steps import (
     in_phase,
     is_refused,
     kill_while_denied,
+    looks_for_a_cause,
     lose_inference,
+    miss_worker_1,
+    open_queue,
     preempt_and_lose_peer,
     release,
     spoil_service,
+    was_replaced,
 )
 
 
@@ -258,6 +262,80 @@ SCENARIOS = (
         "Complete",
         script=ENDLESS_AT_FIRST,
         deeds=lambda: [Deed(in_phase("Running"), preempt_and_lose_peer)],
+        attempts=2,
+    ),
+    # Who ended the pod
+    *(
+        Scenario(
+            f"the leader is stopped by its kubelet ({how})",
+            "Complete",
+            script=Script(stops={"qcnn-worker-0#1": STOPS[how]}, endless=frozenset({"qcnn-worker-1#1"})),
+            attempts=2,
+            faults=how == "shut down, 0",  # the others differ in what is read of the pod
+        )
+        for how in ("shut down, 0", "shut down, 143", "shut down, all with 0", "under pressure, 0", "own deadline, 0")
+    ),
+    Scenario(
+        "a worker of a parameter server is stopped by its kubelet",
+        "Complete",
+        _PARAMETER_SERVER,
+        Script(
+            stops={"qcnn-worker-1#1": STOPS["shut down, 0"]},
+            endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#2", "qcnn-chief-0#1"}),
+        ),
+        deeds=lambda: [Deed(was_replaced, release("qcnn-chief-0#1"))],
+        attempts=1,
+        faults=False,
+    ),
+    Scenario(
+        "a node reboots, and its peer ends with 1",
+        "Complete",
+        script=Script(stops={"qcnn-worker-1#1": STOPS["rebooted"], "qcnn-worker-0#1": STOPS["plain, 1"]}),
+        attempts=2,
+        faults=False,
+    ),
+    Scenario(
+        "a program ends with 1, and then its peer's node is missed",
+        "Complete",
+        script=Script(
+            stops={"qcnn-worker-0#1": STOPS["plain, 1"]},
+            endless=frozenset({"qcnn-worker-1#1"}),
+            dead=frozenset({"qcnn-worker-1#1"}),
+        ),
+        deeds=lambda: [Deed(looks_for_a_cause, miss_worker_1)],
+        attempts=2,
+        faults=False,
+    ),
+    # Containers beside the trainer, and gates
+    Scenario(
+        "a helper container that is done",
+        "Complete",
+        {"runPolicy": {"pendingDeadlineSeconds": 60}},
+        Script(helper=True, endless=ENDLESS_AT_FIRST.endless),
+        deeds=lambda: [Deed(always, release(*ENDLESS_AT_FIRST.endless), after=timedelta(seconds=100))],
+        attempts=1,
+        faults=False,
+    ),
+    Scenario(
+        "a readiness gate that is closed, and a final exit code",
+        "Failed",
+        script=Script(gate=True, ends={"qcnn-worker-1#1": 1}, endless=ENDLESS.endless),
+        attempts=1,
+        faults=False,
+    ),
+    Scenario(
+        "queued for hours",
+        "Complete",
+        {"runPolicy": {**_QUEUED["runPolicy"], "pendingDeadlineSeconds": 60, "activeDeadlineSeconds": 600}},
+        deeds=lambda: [Deed(always, open_queue, after=3 * _HOUR)],
+        setting=Setting(held=True),
+        attempts=1,
+    ),
+    Scenario(
+        "a worker is evicted after the leader's end, and all have to succeed",
+        "Complete",
+        {"runPolicy": {"successPolicy": "AllWorkers"}},
+        Script(stops={"qcnn-worker-1#1": STOPS["shut down, 143"]}),
         attempts=2,
     ),
     Scenario(

@@ -110,6 +110,9 @@ class Simulation:
         if not operator.alarms:
             return False
         key, due = min(operator.alarms.items(), key=lambda item: item[1])
+        watches = operator.watches.next_due()
+        if watches is not None and watches < due and self._catch_up():
+            return True
         if due - self.now > RESYNC:
             self.now += RESYNC
             operator.pending = operator.known()

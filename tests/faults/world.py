@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.controller.client import Key, Resource
 from tests.faults.actors import NAMESPACE, Kubelet, Script
@@ -62,6 +63,8 @@ class World(Nodes):
         await self.operator.look(key)
         broken = [*self.operator.invariants.broken, *self.operator.client.own.broken]
         assert not broken, broken
+        trained = self.job is not None and Job.parse(self.job).is_trained
+        assert self.history.leader_done or not trained, "the leader was stopped, and counts as trained"
 
     async def operator_works(self) -> None:
         """The operator does what is due, while the world stands still."""
@@ -108,6 +111,7 @@ class World(Nodes):
         """No faults any more, and good programs: the job ends as its history allows, and then costs nothing."""
         self.silent.clear()
         self.strangers_leave()
+        self.history.leader_done = True  # from here on, the programs of all pods succeed
         self.gatekeeper.denial, self.kueue.quota = None, PLENTY
         self.actors = (Kubelet(self.store, Script(), lambda: self.now), *self.controllers)
         self.operator.restart()

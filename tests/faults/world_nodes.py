@@ -7,9 +7,9 @@ from typing import Any
 
 from qtj_contract import TerminationMessage
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role, replica_name
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import INFERRED, NAMESPACE, TRAINED, Pod, end, miss, start, stop
+from tests.faults.actors import INFERRED, NAMESPACE, STOPS, TRAINED, Pod, end, miss, settle, start, stop
 from tests.faults.history import History
 from tests.faults.kueue import FINALIZER
 from tests.faults.simulation import Simulation
@@ -146,8 +146,36 @@ class Nodes(Simulation):
         said = INFERRED if inferring and said is TRAINED else said
         end(self.store, pod["metadata"]["name"], code, said, reason, at=at)
         self.history.note(code, inferring=inferring)
+        self.history.leader_done |= code == 0 and self._leads(pod)
         if code and self.phase != "Running":
             self.history.disruptions += 1  # it may have ended for want of a peer that never had a place, or its name
+
+    def _leads(self, pod: Pod) -> bool:
+        if self.job is None:
+            return False
+        job = Job.parse(self.job)
+        return str(pod["metadata"]["name"]) == replica_name(job.name, job.leader.role, job.leader.index)
+
+    def stop(self, pod: Pod, how: str) -> None:
+        """The pod's kubelet stops it, and its program obeys; what becomes of inference then is for its Job to say."""
+        if LABEL_INFERENCE in pod["metadata"]["labels"]:
+            self.evict(pod)
+        elif self.runs(pod):
+            name, stopped = pod["metadata"]["name"], STOPS[how]
+            end(self.store, name, stopped.code, None, stopped.word, settled=False)
+            settle(self.store, name, stopped)
+            self.history.failures += 1
+            self.history.disruptions += 1
+            self.history.final += how == "plain, 1"
+
+    def change_beside(self, pod: Pod, *, helper: bool, gate: bool) -> None:
+        """A container beside the program ends, or a gate closes, or neither any more."""
+        if self.runs(pod) and self._program_runs(pod):
+            start(self.store, pod["metadata"]["name"], pod["spec"]["nodeName"], helper=helper, gate=gate)
+
+    @staticmethod
+    def _program_runs(pod: Pod) -> bool:
+        return any("running" in each["state"] for each in pod["status"].get("containerStatuses", ()))
 
     def preempt(self, pod: Pod) -> None:
         """The pod is to make room."""

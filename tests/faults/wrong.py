@@ -80,6 +80,16 @@ def wrong_counts(old: Job, new: Job) -> Iterator[str]:
         yield "a restart was counted without an attempt"
 
 
+def wrong_result(old: Job, new: Job) -> Iterator[str]:
+    """Yields what of a leader that has finished was taken back."""
+    if not old.leader_finished:
+        return
+    if not old.finished <= new.finished:
+        yield f"{old.finished - new.finished} had finished, and are to run again"
+    if old.status.weights is not None and new.status.weights != old.status.weights:
+        yield "the weights of a leader that has finished were dropped"
+
+
 def is_resumed(old: Job, new: Job) -> bool:
     suspended = ConditionType.SUSPENDED
     return is_true(old.status.conditions, suspended) and not is_true(new.status.conditions, suspended)

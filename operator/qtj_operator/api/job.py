@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -11,11 +11,12 @@ from qtj_contract import SAME_SPEC_ID
 from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
+from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
 from qtj_operator.api.reading import read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
-from qtj_operator.api.status import Status
+from qtj_operator.api.status import ReplicaStatus, Status
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
 
 __all__ = [
@@ -217,6 +218,35 @@ class Job:
     def is_over(self) -> bool:
         """Whether the job is complete or has failed."""
         return is_over(self.status.conditions)
+
+    @cached_property
+    def finished(self) -> frozenset[ReplicaId]:
+        """Replicas of the current attempt whose success is recorded: their pods may be deleted for good."""
+        return self._recorded(lambda counts: counts.succeeded_indexes)
+
+    @cached_property
+    def absent(self) -> frozenset[ReplicaId]:
+        """Replicas that had not started when the leader ended with exit code 0, by the record."""
+        return self._recorded(lambda counts: counts.absent_indexes)
+
+    def _recorded(self, indexes: Callable[[ReplicaStatus], str | None]) -> frozenset[ReplicaId]:
+        recorded = self.status.replicas
+        return frozenset(
+            ReplicaId(role, index)
+            for role, spec in self.spec.replica_specs
+            if role in recorded
+            for index in parse_indexes(indexes(recorded[role]), spec.count)
+        )
+
+    @property
+    def leader_finished(self) -> bool:
+        """Whether the leader's success is recorded: from then on, only replicas that have not finished run again."""
+        return self.leader in self.finished
+
+    @property
+    def trains_together(self) -> bool:
+        """Whether the strategy needs all replicas at the same time; else some may train without the others."""
+        return self.spec.strategy not in {Strategy.PARAMETER_SERVER, Strategy.NONE}
 
     @property
     def managed_elsewhere(self) -> bool:

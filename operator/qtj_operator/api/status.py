@@ -75,6 +75,10 @@ class ReplicaStatus(Model):
         description="Which of the current attempt ended with exit code 0, for example 0,2-5. They stay here when their "
         "pods are deleted, and are not run again.",
     )
+    absent_indexes: str | None = Field(
+        None,
+        description="Which of them had not started when the leading replica ended with exit code 0, for example 1-3.",
+    )
 
 
 class Failure(Model):

@@ -46,6 +46,7 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
     false = {condition.type: condition for condition in status.conditions if condition.status == "False"}
     names = [container.name for container in spec.containers]
     main = main if main in names else main_name(names)
+    ending = _ending(found, main)
     return Pod(
         name=meta.name,
         uid=meta.uid,
@@ -53,13 +54,14 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
         replica=_replica_id(meta.labels),
         attempt=_label_number(meta.labels, LABEL_ATTEMPT),
         phase=status.phase,
-        running=_is_running(status, main),
+        running=ending is None and (_is_running(status, main) or _has_ended(status, main)),
+        ends=ending is None and _has_ended(status, main),
         ready=_is_ready(status, main),
         missed="ContainersReady" in true and "Ready" in false and false["Ready"].reason != _GATE_CLOSED,
         deadline=meta.deletion_timestamp,
         node=spec.node_name,
         address=status.pod_ip,
-        ending=_ending(found, main),
+        ending=ending,
         waiting=next(_waiting(status), None),
         gates=tuple(gate.name for gate in spec.scheduling_gates),
         unscheduled=false["PodScheduled"].message if "PodScheduled" in false else None,
@@ -132,9 +134,13 @@ def _label_number(labels: Mapping[str, str], label: str) -> int:
 
 
 def _is_running(status: PodStatus, main: str) -> bool:
-    """Whether the main container runs, whatever the others do."""
     found = _container(status, main)
-    return status.phase not in FINISHED and found is not None and found.state.running is not None
+    return found is not None and found.state.running is not None
+
+
+def _has_ended(status: PodStatus, main: str) -> bool:
+    found = _container(status, main)
+    return found is not None and found.state.terminated is not None
 
 
 def _is_ready(status: PodStatus, main: str) -> bool:

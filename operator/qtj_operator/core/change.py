@@ -76,6 +76,12 @@ NO_CHANGE: Final = StatusChange()
 NO_REPORT: Final = Report()
 
 
-def new_attempt(number: int) -> StatusChange:
-    """Returns the change that starts an attempt: fields of the status that describe one attempt are emptied."""
-    return StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None, weights=None, report=None)
+def new_attempt(number: int, *, leader_done: bool = False) -> StatusChange:
+    """Returns the change that starts an attempt: fields of the status that describe one attempt are emptied.
+
+    Args:
+        number: Of the attempt.
+        leader_done: Whether the leader has finished, so that its result stays.
+    """
+    begins = StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None)
+    return begins if leader_done else begins | StatusChange(weights=None, report=None)

@@ -33,9 +33,11 @@ noticed after 40 to 60 seconds, depending on the configuration of the cluster.""
 def unexplained(seen: Observed, lost: Sequence[Pod], now: datetime) -> Wait | None:
     """Waits if each of `lost` may have lost a peer, and peers seem to run: the cause may be seen later.
 
-    The time counts from when this was first seen, because the clock of a node may be wrong.
+    It is about to be seen if the end of a peer is not explained yet. The time counts from when this was first seen,
+    because the clock of a node may be wrong.
     """
-    if not (seen.gang_has_run and lost and all(_may_be_explained(seen, pod) for pod in lost)):
+    ends = any(pod.ends for pod in seen.gang)
+    if not (lost and (ends or (seen.gang_has_run and all(_may_be_explained(seen, pod) for pod in lost)))):
         return None
     since = seen.job.status.peer_lost_time
     due = (since or now) + _NODE_MISSED

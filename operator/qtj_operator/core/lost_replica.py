@@ -22,7 +22,7 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import replica_name
 from qtj_operator.core.backing_off import failures_in_a_row
 from qtj_operator.core.budget import counted_restarts, since_checkpoint
-from qtj_operator.core.change import StatusChange, new_attempt
+from qtj_operator.core.change import KEEP, StatusChange, new_attempt
 from qtj_operator.core.decision import Move, Wait
 from qtj_operator.core.failure_policy import (
     counts_as_disruption,
@@ -108,7 +108,12 @@ def _gone(seen: Observed) -> list[str]:
 
 
 def _is_group_short(seen: Observed) -> bool:
-    """Whether Kueue waits for more pods than the group can have: one has finished and is gone."""
+    """Whether Kueue waits for more pods than the group can have: one has finished and is gone.
+
+    Once the leader has finished, each pod is a group of its own.
+    """
+    if seen.job.leader_finished:
+        return False
     present = {pod.replica for pod in seen.gang}
     return seen.job.queued and any(
         each not in present and not seen.job.stands_alone(each.role) for each in seen.finished
@@ -142,14 +147,15 @@ def _next_attempt(
     seen: Observed, lost: list[Pod], why: str, now: datetime, *, restarts: int = 0, disruptions: int = 0
 ) -> Move:
     attempt = seen.attempt + 1
-    message = f"{why}; all replicas restart as attempt {attempt}"
+    which = "those that have not finished" if seen.leader_done else "all replicas"
+    message = f"{why}; {which} restart as attempt {attempt}"
     counted = StatusChange(
         restarts=seen.restarts + restarts,
         disruptions=seen.disruptions + disruptions or None,
         failures=with_failures(seen, lost, now),
         consecutive_failures=failures_in_a_row(seen, now),
         last_failure_time=now,
-        progress=None,
+        progress=KEEP if seen.leader_done else None,
     )
-    change = counted | since_checkpoint(seen, restarts) | new_attempt(attempt)
+    change = counted | since_checkpoint(seen, restarts) | new_attempt(attempt, leader_done=seen.leader_done)
     return Move(change, conditions=(conditions.not_running(Reason.RESTARTING, message),))

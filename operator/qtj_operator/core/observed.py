@@ -21,6 +21,8 @@ A success is recorded when it is observed, so a replica stays finished when its 
 
     qcnn-worker-1   (none)   recorded       finished
 
+Once the leader has finished, an attempt runs only the replicas that have not finished.
+
 A pod keeps its name over all attempts, so the API server itself prevents two attempts of one replica at the same time.
 """
 
@@ -30,7 +32,6 @@ from datetime import datetime
 from functools import cached_property
 
 from qtj_contract import Progress
-from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
@@ -103,19 +104,14 @@ class Observed:
 
     @cached_property
     def superseded(self) -> tuple[Pod, ...]:
-        """Pods of earlier attempts."""
-        return tuple(pod for pod in self.pods if pod.attempt != self.attempt)
+        """Pods of earlier attempts, but for those of replicas that have finished and do not run again."""
+        earlier = (pod for pod in self.pods if pod.attempt != self.attempt)
+        return tuple(pod for pod in earlier if not (pod.stopped and pod.replica in self.finished))
 
-    @cached_property
+    @property
     def finished(self) -> frozenset[ReplicaId]:
         """Replicas of the current attempt whose success is recorded: their pods may be deleted for good."""
-        recorded = self.job.status.replicas
-        return frozenset(
-            ReplicaId(role, index)
-            for role, spec in self.job.spec.replica_specs
-            if role in recorded
-            for index in parse_indexes(recorded[role].succeeded_indexes, spec.count)
-        )
+        return self.job.finished
 
     def has_failed(self, pod: Pod) -> bool:
         """Tells whether a pod has ended without success, and its replica has not finished by the record."""
@@ -125,6 +121,11 @@ class Observed:
     def leader(self) -> Pod | None:
         """The current pod of the replica that stores the weights."""
         return next((pod for pod in self.current if pod.replica == self.job.leader), None)
+
+    @property
+    def leader_done(self) -> bool:
+        """Whether the leader has ended with exit code 0, by the record or its pod: it never trains again."""
+        return self.job.leader_finished or (self.leader is not None and self.leader.succeeded)
 
     @cached_property
     def evaluator(self) -> Pod | None:

@@ -49,6 +49,7 @@ class Pod:
         replica: Which replica it is; None for an inference pod.
         attempt: The attempt it was created for; 0 for an inference pod.
         running: Whether its program runs, as far as its node has reported.
+        ends: Whether its program has ended, and its node has not reported yet who has caused that.
         ready: Whether its program runs and is ready; the other containers, and gates of the pod, do not count.
         missed: Whether the cluster marked it as not ready because its node no longer reports, although its containers
             were ready by the last report (MarkPodsNotReady of the node lifecycle controller).
@@ -81,6 +82,7 @@ class Pod:
     disrupted: bool
     accompanied: bool
     finalizers: tuple[str, ...] = ()
+    ends: bool = False
     node_ready: bool | None = None
 
     @property
@@ -105,6 +107,12 @@ class Pod:
         The phase alone does not tell: it follows the containers a moment later.
         """
         return self.ending is not None and not self.stopped and self.accompanied
+
+    @property
+    def started(self) -> bool:
+        """Whether its program runs or has run; a pod that its node refused has not."""
+        own = self.ending is not None and self.ending.exit_code is not None and self.ending.init is None
+        return self.running or own
 
     @property
     def ended_by(self) -> EndedBy | None:

@@ -5,7 +5,6 @@ from datetime import datetime
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import Role
-from qtj_operator.api.spec import Strategy
 from qtj_operator.core.change import StatusChange, new_attempt
 from qtj_operator.core.decision import Move
 from qtj_operator.core.editable import has_progress, has_run, is_editable, without_evaluator
@@ -13,9 +12,6 @@ from qtj_operator.core.invalid_spec import invalid_spec
 from qtj_operator.core.observed import Observed
 
 __all__ = ["respecified"]
-
-_ALONE = frozenset({Strategy.PARAMETER_SERVER, Strategy.NONE})
-"""Under these, replicas may train without those that are missing; under the others, they wait."""
 
 
 def respecified(seen: Observed, now: datetime) -> Move | None:
@@ -42,7 +38,7 @@ def respecified(seen: Observed, now: datetime) -> Move | None:
 def _may_have_trained(seen: Observed) -> bool:
     """Whether pods of the earlier spec may have done more than to wait, by what the status does not say yet."""
     ended = any(pod.ending for pod in seen.current)
-    alone = seen.job.spec.strategy in _ALONE and any(pod.phase != "Pending" for pod in seen.current)
+    alone = not seen.job.trains_together and any(pod.phase != "Pending" for pod in seen.current)
     return ended or alone or _all_were_ready(seen) or (seen.progress is not None and has_progress(seen.progress))
 
 

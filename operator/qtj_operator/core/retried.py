@@ -34,4 +34,5 @@ def _train_again(seen: Observed, recorded: StatusChange, again: Fact) -> Move:
     attempt = seen.attempt + 1
     starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} starts")
     from_zero = StatusChange(restarts=0, restarts_since_checkpoint=None, disruptions=None, consecutive_failures=None)
-    return Move(recorded | from_zero | new_attempt(attempt), conditions=(again, starting))
+    begins = new_attempt(attempt, leader_done=seen.leader_done)
+    return Move(recorded | from_zero | begins, conditions=(again, starting))

@@ -12,6 +12,7 @@ from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import LABEL_QUEUE, Role
 from qtj_operator.api.status import Condition, Phase, ProgressStatus, ReplicaStatus, Status
+from qtj_operator.core.absent import absent_replicas, with_absent
 from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.editable import has_run, ignores_edit
 from qtj_operator.core.observed import Observed
@@ -55,7 +56,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     change = verdict.change if isinstance(verdict, Move) else verdict.report
     profiles = profiles_of(seen)
     base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, profiles=profiles, retry=retry))
-    replicas = _counts(seen, same_attempt=base.attempt == before.attempt)
+    replicas = _counts(seen, same_attempt=base.attempt == before.attempt or seen.leader_done)
     ready = sum(counts.ready for counts in replicas.values())
     digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)
     base = base.changed(replicas=replicas, ready=f"{ready}/{seen.job.size}", spec_digest=digest)
@@ -68,6 +69,8 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     base = clocked(seen.job, base, now, held=is_held(seen) and not stops)
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
+    recorded = replace(seen.job, status=base)
+    facts = tuple(with_absent(recorded, fact) for fact in facts)
     after = closed(base, facts, seen.job.generation, now)
     ignored = tuple(spec_ignored(replace(seen.job, status=after)))
     return closed(after, ignored, seen.job.generation, now) if ignored else after
@@ -156,6 +159,7 @@ def _not_complete(present: Iterable[Condition]) -> Iterator[Fact]:
 
 def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus]:
     replicas, finished = {}, _finished(seen) if same_attempt else frozenset()
+    absent = absent_replicas(seen)
     for role, spec in seen.job.spec.replica_specs:
         pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role]
         indexes = {replica.index for replica in finished if replica.role == role}
@@ -165,6 +169,7 @@ def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus
             succeeded=len(indexes),
             failed=sum(map(seen.has_failed, pods)),
             succeeded_indexes=format_indexes(indexes),
+            absent_indexes=format_indexes(replica.index for replica in absent if replica.role == role),
         )
     return replicas
 

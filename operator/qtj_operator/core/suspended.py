@@ -49,7 +49,8 @@ def _resumed(seen: Observed, now: datetime) -> Move:
     if seen.job.is_trained:
         return Move(change, conditions=(resumed,))
     starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} starts")
-    return Move(change | new_attempt(attempt), conditions=(resumed, starting))
+    begins = new_attempt(attempt, leader_done=seen.leader_done)
+    return Move(change | begins, conditions=(resumed, starting))
 
 
 def _interrupted(seen: Observed) -> StatusChange:

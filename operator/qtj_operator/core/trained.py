@@ -8,6 +8,7 @@ from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.run_policy import SuccessPolicy
 from qtj_operator.api.status import ProgressStatus, WeightsStatus
+from qtj_operator.core.absent import all_have_started
 from qtj_operator.core.change import KEEP, Keep, StatusChange
 from qtj_operator.core.decision import Move
 from qtj_operator.core.observed import Observed
@@ -56,9 +57,12 @@ def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
 
 
 def _is_over(seen: Observed) -> bool:
-    """Whether all replicas that the success policy names have succeeded; the leader has."""
+    """Whether all replicas that the success policy names have succeeded; the leader has.
+
+    A strategy that needs all replicas has not trained before each of them has started.
+    """
     if seen.job.policy.success == SuccessPolicy.LEADER:
-        return True
+        return not seen.job.trains_together or all_have_started(seen)
     needed = {replica for replica in seen.job.replicas() if replica.role in {Role.CHIEF, Role.WORKER}}
     done = seen.finished | {pod.replica for pod in seen.current if pod.replica and pod.succeeded}
     return needed <= done | {seen.job.leader}

@@ -44,7 +44,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     own = metadata(job, name, labels)
     if job.shares_service:
         spec |= {"hostname": name, "subdomain": job.name}
-    queue_labels, queue_annotations = queueing(job, replica.role, attempt)
+    queue_labels, queue_annotations = queueing(job, replica, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": inherited(template.metadata, own), "spec": spec}
 

@@ -11,7 +11,7 @@ group is active.
 
 from collections.abc import Mapping
 
-from qtj_operator.api.job import Job
+from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import LABEL_QUEUE, Role
 from qtj_operator.manifests.manifest import Manifest, metadata
 
@@ -27,19 +27,22 @@ def queue(job: Job) -> Mapping[str, str]:
     return {LABEL_QUEUE: policy.queue_name} if policy and policy.queue_name else {}
 
 
-def queueing(job: Job, role: Role, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Returns the labels and annotations of a pod of this role in one attempt; none without a scheduling policy.
+def queueing(job: Job, replica: ReplicaId, attempt: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Returns the labels and annotations of the pod of a replica in one attempt; none without a scheduling policy.
 
     Each attempt is another group, because for Kueue a workload ends with the pods of its group. The name contains the
     job's uid, so that nobody can join the group of a job by guessing its name. The evaluator is in no group: training
-    does not wait for it, and it is replaced alone.
+    does not wait for it, and it is replaced alone. Once the leader has finished, the others do not run together any
+    more: each is a group of its own.
     """
     labels = dict(queue(job))
     annotations: dict[str, str] = {}
-    if role == Role.EVALUATOR:
+    if replica.role == Role.EVALUATOR:
         return labels, annotations
     if labels:
-        labels[f"{_KUEUE}/pod-group-name"] = f"{job.name[:40]}-{job.uid[:8]}-{attempt}"
+        group = f"{job.name[:40]}-{job.uid[:8]}-{attempt}"
+        alone = f"-{replica.role.task_type[0]}{replica.index}" if job.leader_finished else ""
+        labels[f"{_KUEUE}/pod-group-name"] = f"{group}{alone}"
         annotations[f"{_KUEUE}/pod-group-total-count"] = str(members(job))
         annotations[f"{_KUEUE}/retriable-in-group"] = "false"
     if job.gang:
@@ -58,5 +61,7 @@ def pod_group(job: Job) -> Manifest:
 
 
 def members(job: Job) -> int:
-    """Returns how many replicas training waits for."""
+    """Returns how many replicas have to run together."""
+    if job.leader_finished:
+        return 1
     return sum(replica.role != Role.EVALUATOR for replica in job.replicas())

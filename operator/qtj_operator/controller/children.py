@@ -43,6 +43,7 @@ class PodMetadata(Metadata):
     """What is read of the ObjectMeta of a pod."""
 
     uid: str
+    creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     labels: dict[str, str] = {}
     finalizers: Items[str] = ()
@@ -61,6 +62,7 @@ class Condition(_Part):
     status: str
     reason: str | None = None
     message: str | None = None
+    last_transition_time: datetime | None = None
 
 
 class Container(_Part):
@@ -82,6 +84,7 @@ class PodSpec(_Part):
     containers: tuple[Container, ...]
     init_containers: Items[Container] = ()
     node_name: str | None = None
+    scheduler_name: str | None = None
     scheduling_gates: Items[Gate] = ()
 
 

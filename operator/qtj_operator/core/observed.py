@@ -39,6 +39,7 @@ from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.pod_group import PodGroup
 from qtj_operator.core.service import Service
+from qtj_operator.core.told import Told
 
 __all__ = ["Observed"]
 
@@ -59,6 +60,7 @@ class Observed:
         evaluation: The last answer of the evaluator's.
         board: Its TensorBoard, if it may have one.
         obstacle: What the API server has refused, until it is tried again.
+        told: What the last event about the pod says that takes long to start.
         repairs_due: When what others edit may be repaired again; None for now.
     """
 
@@ -72,6 +74,7 @@ class Observed:
     evaluation: Progress | None = None
     board: Board | None = None
     obstacle: Obstacle | None = None
+    told: Told | None = None
     repairs_due: datetime | None = None
 
     @property

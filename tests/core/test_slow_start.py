@@ -64,7 +64,9 @@ def test_what_the_status_of_a_pod_says_itself_comes_first() -> None:
     world = starting(MOUNT).with_pod("worker-1", since=NOW, unscheduled="no room")
 
     assert said(world, minutes=2)[0] == "Unschedulable"
-    assert said(starting(MOUNT, gates=("kueue.x-k8s.io/admission",)), hours=2)[0] == "Queued"
+    queued = starting(MOUNT, gates=("kueue.x-k8s.io/admission",))
+    assert said(queued, hours=2)[0] == "Queued"
+    assert queued.decide(later(hours=2)).wake_at is None, "a queue may take days"
 
 
 def test_it_is_about_the_pod_that_has_waited_longest() -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.model import null_as
+from qtj_operator.api.names import KIND
 
 __all__ = [
     "ContainerStatus",
@@ -22,6 +23,7 @@ __all__ = [
     "ServiceObject",
     "Terminated",
     "is_controlled_by",
+    "is_of_earlier",
 ]
 
 T = TypeVar("T")
@@ -269,6 +271,13 @@ class DeploymentObject(_Part):
     metadata: DeploymentMetadata
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
+
+
+def is_of_earlier(raw: Mapping[str, Any], job: str, uid: str) -> bool:
+    """Tells whether the object belongs to an earlier job of the same name, with which it is about to go."""
+    owners = raw["metadata"].get("ownerReferences") or ()
+    former = (owner for owner in owners if owner.get("controller") and owner["uid"] != uid)
+    return any((owner.get("kind"), owner.get("name")) == (KIND, job) for owner in former)
 
 
 def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:

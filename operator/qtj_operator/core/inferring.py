@@ -185,8 +185,10 @@ def _running(known: InferenceStatus, *actions: Action, fact: Fact = _INFERRING) 
 
 
 def _replaced(known: InferenceStatus, current: InferenceRun, *actions: Action) -> Act | Wait:
-    """Removes a Job; another one takes its place. Its end is no surprise, so nothing is recorded as running."""
+    """Removes a Job, and another one takes its place. That no Job runs is recorded before: its end does not count."""
     report = _report(known, InferencePhase.PENDING)
+    if known.phase == InferencePhase.RUNNING:
+        return Wait(report=report, conditions=(_INFERRING,))
     return act_or_wait((*actions, *_removed(current)), None, report=report, conditions=(_INFERRING,))
 
 

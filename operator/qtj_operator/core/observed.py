@@ -56,6 +56,7 @@ class Observed:
         services: Services that this job controls, by name.
         pod_group: This job's PodGroup, if it exists.
         inference: The inference Job, if it exists.
+        earlier: Names of pods and Services that an earlier job of this name still has.
         progress: The last answer of the leader's progress endpoint.
         evaluation: The last answer of the evaluator's.
         board: Its TensorBoard, if it may have one.
@@ -70,6 +71,7 @@ class Observed:
     services: Mapping[str, Service]
     pod_group: PodGroup | None = None
     inference: InferenceRun | None = None
+    earlier: frozenset[str] = frozenset()
     progress: Progress | None = None
     evaluation: Progress | None = None
     board: Board | None = None

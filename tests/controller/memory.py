@@ -88,6 +88,10 @@ class RecordingClient:
         self._note("force" if force else "delete", resource, name)
         return await self.inner.delete(resource, namespace, name, version, force=force)
 
+    async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
+        self._note("list", Resource.EVENTS, uid)
+        return await self.inner.events_about(namespace, uid)
+
     async def replace_status(self, resource: Resource, obj: Object) -> Object:
         self._note("replace_status", resource, obj["metadata"]["name"])
         return await self.inner.replace_status(resource, obj)

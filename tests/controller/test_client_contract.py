@@ -26,6 +26,16 @@ async def test_a_created_object_is_there_with_an_identity(client: Client, lab: s
     assert job["metadata"]["resourceVersion"]
 
 
+async def test_events_are_found_by_what_they_are_about(client: Client, lab: str) -> None:
+    about = await client.create(PODS, pod(lab))
+    uid = about["metadata"]["uid"]
+    for name, of in (("ours", uid), ("another", "0b5f8f4e")):
+        written = event(lab, name)
+        await client.create(EVENTS, {**written, "involvedObject": {**written["involvedObject"], "uid": of}})
+
+    assert [each["metadata"]["name"] for each in await client.events_about(lab, uid)] == ["ours"]
+
+
 async def test_a_name_is_taken_once(client: Client, lab: str) -> None:
     await client.create(SERVICES, service(lab))
 

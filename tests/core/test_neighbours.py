@@ -64,11 +64,12 @@ def test_inference_on_a_lost_node_is_run_again_by_another_job() -> None:
 
     assert world.decide(later(seconds=44)).actions == ()
     assert world.decide(later(seconds=44)).wake_at == later(seconds=45)
-    assert world.decide(later(seconds=45)).actions == (
+    told = world.recorded(later(seconds=45))
+    assert told.decide(later(seconds=45)).actions == (
         Delete(Kind.POD, name, "qcnn-worker-0@1", force=True),
         Delete(Kind.JOB, "qcnn-inference", "inference-version"),
     )
-    gone = world.recorded(later(seconds=45)).without_inference()
+    gone = told.recorded(later(seconds=45)).without_inference()
     assert len(gone.decide(later(seconds=46)).actions) == 1, "another one is created"
 
 

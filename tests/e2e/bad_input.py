@@ -39,7 +39,7 @@ def run(checks: Checks, world: World) -> None:
     """Makes each mistake, waits for the message about it, and removes it again."""
     namespace = world.namespace
     _rejected(checks, namespace)
-    broken = [_no_such_image(), _no_such_bucket()]
+    broken = [_no_such_image(), _no_such_bucket(), _no_such_secret()]
     for job in broken:
         kubectl("-n", namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
     _reported(checks, namespace)
@@ -77,6 +77,15 @@ def _reported(checks: Checks, namespace: str) -> None:
             reason="ReplicaFailed",
             sentence="the bucket gs://no-such-bucket does not exist",
         )
+    with checks.scenario("a volume of a Secret that does not exist"):
+        _expect(
+            checks,
+            namespace,
+            "no-such-secret",
+            condition="Running",
+            reason="ContainerNotStarted",
+            sentence='(FailedMount): MountVolume.SetUp failed for volume "key" : secret "no-such-secret" not found',
+        )
 
 
 def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason: str, sentence: str) -> None:
@@ -112,6 +121,12 @@ def _example(name: str) -> Manifest:
 def _no_such_image() -> Manifest:
     job = _example("no-such-image")
     job["spec"]["template"]["spec"]["containers"][0]["image"] = "localhost/no-such-image:1"
+    return job
+
+
+def _no_such_secret() -> Manifest:
+    job = _example("no-such-secret")
+    job["spec"]["template"]["spec"]["volumes"] = [{"name": "key", "secret": {"secretName": "no-such-secret"}}]
     return job
 
 

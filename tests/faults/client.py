@@ -94,6 +94,11 @@ class FaultyClient:
         self.reads += 1
         return await self._client.list(resource, namespace, labels, fresh=fresh)
 
+    async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
+        self._check()
+        self.reads += 1
+        return await self._client.events_about(namespace, uid)
+
     async def create(self, resource: Resource, manifest: Object) -> Object:
         async def request() -> Object:
             try:

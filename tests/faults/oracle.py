@@ -43,4 +43,7 @@ def canonical(store: ClusterStore, drained: Collection[str] = ()) -> dict[str, A
 
 def _record(status: dict[str, Any]) -> dict[str, Any]:
     conditions = {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())}
-    return {**{name: status.get(name) for name in _RECORD}, "conditions": conditions}
+    inference = status.get("inference")
+    if inference:  # a Job that is gone before it was on record is not counted
+        inference = {name: value for name, value in inference.items() if name != "restarts"}
+    return {**{name: status.get(name) for name in _RECORD}, "inference": inference, "conditions": conditions}

@@ -35,6 +35,11 @@ class MemoryClient:
         """See `Client.list`."""
         return list(self._store.select(resource, namespace, labels))
 
+    async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
+        """See `Client.events_about`."""
+        events = self._store.select(Resource.EVENTS, namespace, {})
+        return [event for event in events if event["involvedObject"].get("uid") == uid]
+
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
         return self._store.create(resource, manifest)

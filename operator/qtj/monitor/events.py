@@ -1,7 +1,6 @@
 """`qtj events`: what happened to a job, its replicas and its inference, oldest first."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +8,7 @@ from qtj.monitor.replica import replica_names
 from qtj.runs.summary import age_text
 from qtj_operator.api.names import KIND, inference_name
 from qtj_operator.controller.client import Object
+from qtj_operator.controller.told import time_of
 
 __all__ = ["EVENT_HEADINGS", "count_of", "event_cells", "events_about"]
 
@@ -18,7 +18,7 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 def event_cells(event: Object, now: datetime) -> Sequence[str]:
     """Returns the row of an event, below `EVENT_HEADINGS`."""
-    about, at, count = event["involvedObject"], _time_of(event), count_of(event)
+    about, at, count = event["involvedObject"], time_of(event), count_of(event)
     age = "-" if at == _BEGINNING else age_text(now - at)
     name = f"{str(about.get('kind') or '').lower()}/{about.get('name')}".removeprefix("/")
     message = " ".join(str(event.get("message") or "").split())
@@ -38,7 +38,7 @@ def events_about(job: Object, events: Sequence[Object]) -> Sequence[Object]:
         job: The job. Events about an earlier job of its name are left out.
         events: Events of its namespace.
     """
-    return sorted(_about(job, events), key=_time_of)
+    return sorted(_about(job, events), key=time_of)
 
 
 def _about(job: Object, events: Sequence[Object]) -> Iterator[Object]:
@@ -52,22 +52,9 @@ def _about(job: Object, events: Sequence[Object]) -> Iterator[Object]:
             is_ours = about.get("uid") == meta["uid"]
         else:
             is_child = name in names or name == inference or (kind == "Pod" and name.startswith(f"{inference}-"))
-            is_ours = is_child and _time_of(event) >= created
+            is_ours = is_child and time_of(event) >= created
         if is_ours:
             yield event
-
-
-def _time_of(event: Mapping[str, Any]) -> datetime:
-    """Returns when an event was last seen; events of events.k8s.io have other fields than older ones.
-
-    See `printEvent` of kubectl (Kubernetes 1.34, pkg/printers/internalversion/printers.go).
-    """
-    series = event.get("series") or {}
-    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    for time in (*times, event.get("firstTimestamp"), (event.get("metadata") or {}).get("creationTimestamp")):
-        with suppress(ValueError):
-            return datetime.fromisoformat(str(time))
-    return _BEGINNING
 
 
 def count_of(event: Mapping[str, Any]) -> int:

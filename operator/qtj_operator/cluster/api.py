@@ -84,6 +84,13 @@ class ApiClient:
         pages = self.pages(resource, namespace, selector)
         return [obj async for items, _ in pages for obj in items]
 
+    async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
+        """See `Client.events_about`."""
+        query = {"limit": str(PAGE), "fieldSelector": f"involvedObject.uid={uid}"}
+        found: Mapping[str, Any] = await self._request("GET", Resource.EVENTS, namespace, query=query)
+        events: Sequence[Object] = found.get("items") or ()
+        return events
+
     async def pages(
         self, resource: Resource, namespace: str | None, selector: str
     ) -> AsyncIterator[tuple[Sequence[Object], str]]:

@@ -14,9 +14,11 @@ from a version that is too old. The API server answers that it has expired (410)
 
 kopf asks once which resources there are, and waits for ever where the answer lacks jobs: a server that has just
 started may not know their CRD yet. And it asks for a watch that ended, or that was refused, again without a pause.
+Where the CRD is deleted, kopf would end with a traceback; here that is told once, and asked for again until it is back.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -31,6 +33,8 @@ from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.trim import trimmed
 
 __all__ = ["session"]
+
+log = logging.getLogger(__name__)
 
 _UNHEARD_SECONDS = 145.0
 """The API server sends a bookmark every two minutes at most; kopf gives up a silent watch after 150 s."""
@@ -75,6 +79,7 @@ class _Middleware:
         self._version = ""
         self._since = 0.0
         self._watches = Turns(_BETWEEN_WATCHES_SECONDS)
+        self._has_crd = True
 
     async def __call__(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
         """Waits for the whole answer, except for that of a watch, which has no set end.
@@ -90,7 +95,9 @@ class _Middleware:
             await self._watches.next()
             if self._is_unheard(request.url.query.get("resourceVersion", "")):
                 request.url = request.url.update_query(resourceVersion=_EXPIRED)
-            return await send(request)
+            response = await send(request)
+            self._check_crd(response)
+            return response
         try:
             if request.url.name == PLURAL:
                 return await self._list(request, send)
@@ -106,6 +113,7 @@ class _Middleware:
 
         Raises:
             LookupError: An answer lacks what it has to have, or the list has become too old for its next page.
+            ServerDisconnectedError: There is no CRD of jobs.
         """
         jobs = list[Object]()
         page: dict[str, str | int] = {"limit": PAGE}
@@ -113,6 +121,7 @@ class _Middleware:
             request.url = request.url.update_query(page)
             response = await send(request)
             await response.read()
+            self._check_crd(response)
             if "continue" in page and response.status == HTTPStatus.GONE:
                 raise LookupError("the list has become too old for its next page")
             if not response.ok:
@@ -126,6 +135,19 @@ class _Middleware:
         self._heard(meta["resourceVersion"])
         self._listed(jobs, meta["resourceVersion"])
         return response
+
+    def _check_crd(self, response: aiohttp.ClientResponse) -> None:
+        """Checks that the API server still knows jobs, and logs once if it does not.
+
+        Raises:
+            ServerDisconnectedError: It does not: kopf asks again.
+        """
+        missing = response.status == HTTPStatus.NOT_FOUND
+        if missing and self._has_crd:
+            log.error("the CRD of %s.%s was deleted, and all jobs with it: kubectl apply -f crds/", PLURAL, GROUP)
+        self._has_crd = not missing
+        if missing:
+            raise aiohttp.ServerDisconnectedError(f"there are no {PLURAL}")
 
     async def _discovered(self, path: str, response: aiohttp.ClientResponse) -> None:
         """Checks that discovery knows jobs.

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB
-from qtj_operator.controller.children import is_controlled_by
+from qtj_operator.controller.children import is_controlled_by, is_of_earlier
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.decision import Action, Create, Delete, Kind, Restore
@@ -170,6 +170,10 @@ async def _is_ours(client: Client, resource: Resource, job: Job, manifest: Manif
     there = await client.get(resource, job.namespace, manifest["metadata"]["name"])
     if there is None:
         return None
+    if is_of_earlier(there, job.name, job.uid):
+        return Obstacle(
+            Reason.TERMINATING, f"{called} of an earlier job of this name still ends: this job waits for it"
+        )
     if not is_controlled_by(there, job.uid):
         why = f"{called} exists and does not belong to this job: delete it, or give the job another name"
         return Obstacle(Reason.NAME_TAKEN, why)

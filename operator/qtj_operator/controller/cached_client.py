@@ -96,6 +96,11 @@ class CachedClient:
             await self._read(*address)
         return self._cache.select(resource, namespace, labels) if doubtful else selected
 
+    async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
+        """See `Client.events_about`."""
+        async with self._turn(namespace, uid):
+            return await self._live.events_about(namespace, uid)
+
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
         try:

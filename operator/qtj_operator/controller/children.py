@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.model import null_as
+from qtj_operator.api.names import KIND
 
 __all__ = [
     "ContainerStatus",
@@ -22,6 +23,7 @@ __all__ = [
     "ServiceObject",
     "Terminated",
     "is_controlled_by",
+    "is_of_earlier",
 ]
 
 T = TypeVar("T")
@@ -43,6 +45,7 @@ class PodMetadata(Metadata):
     """What is read of the ObjectMeta of a pod."""
 
     uid: str
+    creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     labels: dict[str, str] = {}
     finalizers: Items[str] = ()
@@ -61,6 +64,7 @@ class Condition(_Part):
     status: str
     reason: str | None = None
     message: str | None = None
+    last_transition_time: datetime | None = None
 
 
 class Container(_Part):
@@ -82,6 +86,7 @@ class PodSpec(_Part):
     containers: tuple[Container, ...]
     init_containers: Items[Container] = ()
     node_name: str | None = None
+    scheduler_name: str | None = None
     scheduling_gates: Items[Gate] = ()
 
 
@@ -267,6 +272,13 @@ class DeploymentObject(_Part):
     metadata: DeploymentMetadata
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
+
+
+def is_of_earlier(raw: Mapping[str, Any], job: str, uid: str) -> bool:
+    """Tells whether the object belongs to an earlier job of the same name, with which it is about to go."""
+    owners = raw["metadata"].get("ownerReferences") or ()
+    former = (owner for owner in owners if owner.get("controller") and owner["uid"] != uid)
+    return any((owner.get("kind"), owner.get("name")) == (KIND, job) for owner in former)
 
 
 def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:

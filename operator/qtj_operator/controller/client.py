@@ -97,6 +97,10 @@ class Client(Protocol):
         """
         ...
 
+    async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
+        """Returns the Events about the object with this uid."""
+        ...
+
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """Creates the object; returns it as it is stored."""
         ...

@@ -14,6 +14,7 @@ from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.parse import parse_pod, parse_service
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.repairs import Repairs
+from qtj_operator.controller.told import LastEvents
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
 
@@ -69,6 +70,7 @@ class JobMemory:
         pods: What its pods were parsed into.
         services: What its Services were parsed into.
         failures: The passes that have failed in a row.
+        events: What the events about its pods have said.
         pace: When its numbers were written.
         actions: What became of actions on its children.
         tensorboard: What became of actions on its TensorBoard.
@@ -78,6 +80,7 @@ class JobMemory:
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
     failures: Failures = field(default_factory=Failures)
+    events: LastEvents = field(default_factory=LastEvents)
     pace: Pace = field(default_factory=Pace)
     actions: Actions = field(default_factory=Actions)
     tensorboard: Actions = field(default_factory=Actions)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from qtj_operator.api.job import EVALUATOR, Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
-from qtj_operator.controller.children import is_controlled_by
+from qtj_operator.controller.children import is_controlled_by, is_of_earlier
 from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
 from qtj_operator.controller.memory import JobMemory
 from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group
@@ -47,9 +47,15 @@ async def observe(
         services={service.name: service for service in [memory.services(raw) async for raw in in_slices(own)]},
         pod_group=await _pod_group(client, job, replicas),
         inference=_inference(job, inference, pods),
+        earlier=_names_of_earlier(job, (*pods, *services)),
     )
     reports = {replica: progress.latest(key, replica) for replica in seen.asked}
     return replace(seen, progress=reports.get(job.leader), evaluation=reports.get(EVALUATOR))
+
+
+def _names_of_earlier(job: Job, children: Sequence[Object]) -> frozenset[str]:
+    """Returns the names of children that an earlier job of this name still has."""
+    return frozenset(raw["metadata"]["name"] for raw in children if is_of_earlier(raw, job.name, job.uid))
 
 
 def _main_name(job: Job, role: Role) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from qtj_operator.api.job import ReplicaId
@@ -68,6 +69,8 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
         disrupted=not _DISRUPTIONS.isdisjoint(true),
         accompanied=any(each.name != main and each.state.running is not None for each in status.container_statuses),
         finalizers=meta.finalizers,
+        since=_since(found),
+        unseen_by=_unseen_by(found),
     )
 
 
@@ -120,6 +123,19 @@ def parse_readiness(raw: Mapping[str, Any]) -> bool:
     """Reads whether a Node answers."""
     conditions = NodeObject.model_validate(raw).status.conditions
     return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
+
+
+def _since(pod: PodObject) -> datetime | None:
+    """Returns when it got its node, or else when it was created: before, it may have waited in a queue."""
+    placed = (each for each in pod.status.conditions if each.type == "PodScheduled" and each.status == "True")
+    times = (pod.metadata.creation_timestamp, *(each.last_transition_time for each in placed))
+    return max((time for time in times if time), default=None)
+
+
+def _unseen_by(pod: PodObject) -> str | None:
+    """Returns the scheduler that ought to place the pod, and has said nothing about it."""
+    is_seen = pod.spec.node_name or any(each.type == "PodScheduled" for each in pod.status.conditions)
+    return None if is_seen else pod.spec.scheduler_name or "default-scheduler"
 
 
 def _replica_id(labels: Mapping[str, str]) -> ReplicaId | None:

@@ -19,6 +19,7 @@ from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
+from qtj_operator.controller.told import with_told
 from qtj_operator.core.decide import decide, refuse, stuck
 from qtj_operator.core.decision import Action, Decision, earliest
 from qtj_operator.core.observed import Observed
@@ -125,6 +126,7 @@ class Reconciler:
     async def _observe(self, job: Job, memory: JobMemory, now: datetime) -> Observed:
         """Returns what there is, and what became of earlier actions."""
         seen = await observe(self.client, self.progress, job, self.platform, memory)
+        seen = await with_told(self.client, seen, memory.events, now)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
         of_job, of_board = memory.actions, memory.tensorboard
         if seen.board is not None:

@@ -29,6 +29,7 @@ from qtj_operator.core.refused import refused
 from qtj_operator.core.repaired import repaired_later
 from qtj_operator.core.respecified import respecified
 from qtj_operator.core.retried import retried
+from qtj_operator.core.slow_start import next_look
 from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
 from qtj_operator.core.superseded import superseded
@@ -77,7 +78,7 @@ TRAINING = Stage(
         incomplete,  # Services first, then pods, all at once
         drifted,  # a Service differs from how it was built
     ),
-    timers=(next_replacement, next_deadline),
+    timers=(next_replacement, next_deadline, next_look),
 )
 INFERENCE = Stage(
     policies=(
@@ -86,7 +87,7 @@ INFERENCE = Stage(
         superseded,  # delete pods of an earlier attempt, which use machines
         inferring,  # inference, then Complete
     ),
-    timers=(next_deadline,),
+    timers=(next_deadline, next_look),
 )
 OVER = Stage(
     policies=(

@@ -7,7 +7,7 @@ from typing import Any
 
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
-from qtj_operator.api.names import Role, tensorboard_name
+from qtj_operator.api.names import Role, replica_name, tensorboard_name
 from qtj_operator.core.change import NO_REPORT, Report
 from qtj_operator.core.decision import Act, Action, Create, Delete, Event, Kind, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.editable import has_run
@@ -48,12 +48,26 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     if seen.job.edited and (missing or pods):
         facts = () if _trains_without(seen) else (_spec_changed(seen),)
         return act_or_wait(leaving.deletions, leaving.wake_at, conditions=facts)
+    if taken := _taken(seen, services) if missing or pods else None:
+        return act_or_wait(leaving.deletions, leaving.wake_at, conditions=(taken,))
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
     unwanted = _unwanted_services(seen, services) if missing or pods else ()
     actions = (*leaving.deletions, *unwanted, *_group_restored(seen), *missing, *pods)
     verdict = act_or_wait(actions, leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
+
+
+def _taken(seen: Observed, services: Collection[str]) -> Fact | None:
+    """Returns that an earlier job of this name, which was deleted just now, still has names that are needed."""
+    job = seen.job
+    pods = {replica_name(job.name, each.role, each.index) for each in seen.missing} if seen.earlier else set()
+    names = sorted(seen.earlier & {*pods, *services})
+    if not names:
+        return None
+    more = f" and {len(names) - 1} more" if names[1:] else ""
+    message = f"{names[0]}{more} of an earlier job of this name still ends: this job starts when the name is free"
+    return conditions.not_running(Reason.TERMINATING, message)
 
 
 def _unwanted_services(seen: Observed, services: Collection[str]) -> Iterator[Delete]:

@@ -16,6 +16,7 @@ from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.removal import is_lost, lingering, removal
+from qtj_operator.core.slow_start import slow_start
 from qtj_operator.manifests.inference import inference_job, inference_run
 
 __all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
@@ -135,7 +136,7 @@ def _under_way(seen: Observed, known: InferenceStatus, current: InferenceRun, no
 
     Pods of the training may hold the machine that inference needs. The Job tries again when its failed pod has stopped.
     """
-    progress = _progress(known, current, now)
+    progress = _progress(seen, known, current, now)
     keeps_pods = seen.job.policy.pods_to_clean == CleanPodPolicy.NONE
     left = lingering(current.pods if keeps_pods else (*current.pods, *seen.pods), now)
     leaving = removal((pod for pod in current.pods if pod.deleting), now)
@@ -143,13 +144,16 @@ def _under_way(seen: Observed, known: InferenceStatus, current: InferenceRun, no
     return act_or_wait(left.deletions, wake_at, report=progress.report, conditions=progress.conditions)
 
 
-def _progress(known: InferenceStatus, current: InferenceRun, now: datetime) -> Wait:
+def _progress(seen: Observed, known: InferenceStatus, current: InferenceRun, now: datetime) -> Wait:
     """Reports whether the pod of the Job runs, because the status of a Job does not show it."""
     obstacle = terminating_reason(current.pods, now) or next(filter(None, map(pending_reason, current.pods)), None)
     if obstacle is not None:
         return _pending(known, *obstacle)
     if current.suspended:
         return _pending(known, Reason.QUEUED, f"{current.name} waits to be admitted by its queue")
+    slow = slow_start(seen, now)
+    if slow is not None:
+        return _pending(known, slow.reason or Reason.INFERRING, slow.message)
     due = current.created + _POD_EXPECTED
     if current.pods or now < due:
         report = _report(known, known.phase if current.deleting else InferencePhase.RUNNING)
@@ -181,8 +185,10 @@ def _running(known: InferenceStatus, *actions: Action, fact: Fact = _INFERRING) 
 
 
 def _replaced(known: InferenceStatus, current: InferenceRun, *actions: Action) -> Act | Wait:
-    """Removes a Job; another one takes its place. Its end is no surprise, so nothing is recorded as running."""
+    """Removes a Job, and another one takes its place. That no Job runs is recorded before: its end does not count."""
     report = _report(known, InferencePhase.PENDING)
+    if known.phase == InferencePhase.RUNNING:
+        return Wait(report=report, conditions=(_INFERRING,))
     return act_or_wait((*actions, *_removed(current)), None, report=report, conditions=(_INFERRING,))
 
 

@@ -42,6 +42,7 @@ from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.pod_group import PodGroup
 from qtj_operator.core.service import Service
+from qtj_operator.core.told import Told
 
 __all__ = ["Observed"]
 
@@ -58,10 +59,12 @@ class Observed:
         services: Services that this job controls, by name.
         pod_group: This job's PodGroup, if it exists.
         inference: The inference Job, if it exists.
+        earlier: Names of pods and Services that an earlier job of this name still has.
         progress: The last answer of the leader's progress endpoint.
         evaluation: The last answer of the evaluator's.
         board: Its TensorBoard, if it may have one.
         obstacle: What the API server has refused, until it is tried again.
+        told: What the last event about the pod says that takes long to start.
         repairs_due: When what others edit may be repaired again; None for now.
     """
 
@@ -71,10 +74,12 @@ class Observed:
     services: Mapping[str, Service]
     pod_group: PodGroup | None = None
     inference: InferenceRun | None = None
+    earlier: frozenset[str] = frozenset()
     progress: Progress | None = None
     evaluation: Progress | None = None
     board: Board | None = None
     obstacle: Obstacle | None = None
+    told: Told | None = None
     repairs_due: datetime | None = None
 
     @property

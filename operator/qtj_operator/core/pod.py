@@ -60,6 +60,8 @@ class Pod:
         disrupted: Preempted, evicted, or on a node that went away.
         accompanied: Whether another of its containers runs: a sidecar.
         finalizers: With which other controllers delay its deletion.
+        since: Since when it could start: since it has a node, or else since it exists.
+        unseen_by: The scheduler that has not looked at it yet; None once it has.
         node_ready: Whether its node answers, read only if its deletion is late. None if that is not permitted.
     """
 
@@ -84,6 +86,8 @@ class Pod:
     finalizers: tuple[str, ...] = ()
     ends: bool = False
     node_ready: bool | None = None
+    since: datetime | None = None
+    unseen_by: str | None = None
 
     @property
     def deleting(self) -> bool:

@@ -21,6 +21,7 @@ from qtj_operator.core.pod import Pod
 from qtj_operator.core.profiles import profiles_of
 from qtj_operator.core.queued import clocked, is_held
 from qtj_operator.core.reconciling import reconciling
+from qtj_operator.core.slow_start import slow_start
 
 __all__ = [
     "NEVER_STARTED",
@@ -201,7 +202,10 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
     obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
         return conditions.not_running(*obstacle)
-    waiting = f"{ready} of {size} replicas are ready"
+    slow = slow_start(seen, now)
+    if slow and slow.reason:
+        return conditions.not_running(slow.reason, slow.message)
+    waiting = f"{ready} of {size} replicas are ready" + (f", and {slow.message}" if slow else "")
     if seen.attempt > 1:
         return conditions.not_running(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
     return conditions.not_running(Reason.STARTING, waiting)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qtj_contract.version import installed_version
-from qtj_operator.api.names import API_VERSION
+from qtj_operator.api.names import API_VERSION, GROUP
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
 from qtj_operator.cluster.garbage import short_collections
@@ -34,6 +34,8 @@ __all__ = ["Settings", "check_installed", "run_operator"]
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 2.0
+_OF_NO_JOB = {f"{GROUP}/asks": "nothing"}
+"""A label that no job has: whether jobs may be listed is to be known, and there may be thousands."""
 _FINAL = {401, 403, 404}
 """HTTP statuses that time does not cure. Others pass, such as those of a server whose etcd is in trouble, and that is
 when another operator has to take over."""
@@ -82,7 +84,7 @@ async def run_operator(settings: Settings) -> None:
     log.info("version %s starts, for %s", installed_version(), where)
     queue, limit = WorkQueue[Key](), FairLimit()
     jobs = Jobs()
-    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count)
+    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count, jobs.unreadable)
     client = await connect(metrics)
     try:
         with short_collections():
@@ -120,7 +122,7 @@ async def _run(
         await _until_one_ends(
             runtime.run(),
             poller.run(),
-            watch(client.transport, feed, settings.namespace),
+            watch(client.transport, metrics, feed, settings.namespace),
             *(reflector.run() for reflector in reflectors),
         )
 
@@ -160,7 +162,7 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
     """
     while True:
         try:
-            await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
+            await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, _OF_NO_JOB)
         except ApiError as error:
             if error.code == 404:
                 raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None

@@ -5,7 +5,7 @@ import json
 
 from qtj_contract import Env, is_retryable
 from qtj_operator.api.job import Job, main_container
-from qtj_operator.api.names import LABEL_INFERENCE, inference_name
+from qtj_operator.api.names import LABEL_INFERENCE, inference_name, without_reserved
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import WeightsStatus
 from qtj_operator.manifests.manifest import Manifest, metadata
@@ -29,7 +29,8 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     source = job.inference_template
     template = pod_template(source, environment)
     own = metadata(job, inference_name(job.name), labels)
-    template["metadata"] = {**source.metadata.written, "labels": {**source.metadata.labels, **own["labels"]}}
+    labels_of_pod = {**without_reserved(source.metadata.labels), **own["labels"]}
+    template["metadata"] = {**source.metadata.written, "labels": labels_of_pod}
     own["labels"].update(
         queue(job)
     )  # only on the Job: Kueue would treat a pod with a queue name as one without an owner

@@ -7,7 +7,7 @@ from typing import Any
 
 from qtj_contract import TERMINATION_MESSAGE_PATH, Env
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name, without_reserved
 from qtj_operator.api.spec import Circuit
 from qtj_operator.api.template import Container, Metadata, PodTemplate, Port
 from qtj_operator.manifests.manifest import Manifest, metadata
@@ -133,7 +133,7 @@ def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest
 
 
 def _merged(theirs: Metadata, own: Manifest) -> Manifest:
-    """Adds our metadata to the template's: the user's labels and annotations stay, but cannot replace ours."""
-    merged = {**own, "labels": {**theirs.labels, **own["labels"]}}
+    """Adds our metadata to the template's: the user's labels and annotations stay, but cannot pass for ours."""
+    merged = {**own, "labels": {**without_reserved(theirs.labels), **own["labels"]}}
     annotations = {**theirs.annotations, **merged.pop("annotations")}
     return {**merged, **({"annotations": annotations} if annotations else {})}

@@ -137,7 +137,7 @@ async def test_neither_a_refusal_nor_an_answer_from_a_cache_tells_the_time(serve
 
 async def test_the_watches_ask_by_the_same_name(server: Server, client: ApiClient) -> None:
     client.transport.configuration.api_key["BearerToken"] = "Bearer secret"
-    async with session(client.transport, lambda _objects, _version: None) as http:
+    async with session(client.transport, Metrics(), lambda _objects, _version: None) as http:
         await http.get(f"http://127.0.0.1:{server.port}/api")
 
     (asked,) = server.asked

@@ -6,6 +6,7 @@ import pytest
 
 from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.client import Resource
+from qtj_operator.controller.packed import PackedJob
 
 JOBS, PODS = Resource.QUANTUM_TRAINING_JOBS, Resource.PODS
 
@@ -192,4 +193,6 @@ def test_what_no_decision_reads_is_dropped_and_a_job_stays_whole_but_for_its_man
     }
     managed = whole["metadata"].pop("managedFields")
     assert managed == [{}]
-    assert cache.get(JOBS, "lab", "qcnn") == whole
+    of_job = cache.get(JOBS, "lab", "qcnn")
+    assert isinstance(of_job, PackedJob)
+    assert of_job.unpacked() == whole

@@ -91,7 +91,7 @@ async def test_the_watch_of_jobs_asks_the_proxy_of_the_environment_too(
     monkeypatch.setenv("http_proxy", server.url)
 
     connection = transport(kubernetes.Configuration(host=FAR))
-    async with session(connection, lambda *_: None) as http, http.get(f"{FAR}/version") as answer:
+    async with session(connection, Metrics(), lambda *_: None) as http, http.get(f"{FAR}/version") as answer:
         assert answer.ok
 
     assert str(server.asked[0].url).startswith(FAR)

@@ -13,6 +13,7 @@ from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.metrics import Metrics
 from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, Machine, Programs
 from tests.controller.operator_process import EXAMPLE
@@ -63,7 +64,10 @@ async def _watched(stack: AsyncExitStack, server: ApiServer, feed: Feed) -> ApiC
     """Watches everything until the stack is closed; returns the client."""
     client = connected(server.url, server.token)
     stack.push_async_callback(client.close)
-    watches = [watch(client.transport, feed, LAB), *(Reflector(client, each, LAB, feed).run() for each in CHILDREN)]
+    watches = [
+        watch(client.transport, Metrics(), feed, LAB),
+        *(Reflector(client, each, LAB, feed).run() for each in CHILDREN),
+    ]
     tasks = [asyncio.create_task(each) for each in watches]
 
     async def end() -> None:

@@ -12,6 +12,7 @@ from kubernetes.aio import client as kubernetes
 from qtj_operator.cluster.connect import transport
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object
+from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import free_port
 from tests.controller.served import served
 
@@ -60,9 +61,9 @@ async def server() -> AsyncIterator[Server]:
 async def listed(server: Server, path: str) -> list[tuple[list[Object], str]]:
     """What the session shows of one request."""
     shown: list[tuple[list[Object], str]] = []
-    async with session(server.transport, lambda objects, version: shown.append((objects, version))) as http:
+    async with session(server.transport, Metrics(), lambda objects, version: shown.append((objects, version))) as http:
         answer = await http.get(f"{server.url}{path}")
-        assert await answer.json() == ANSWER, "kopf reads it as well"
+        assert await answer.json() == ({**ANSWER, "items": []} if shown else ANSWER), "kopf reads it as well"
     return shown
 
 
@@ -75,14 +76,14 @@ def a_page(name: str, following: str) -> Object:
     return {"metadata": {"resourceVersion": "7", "continue": following}, "items": [{"metadata": {"name": name}}]}
 
 
-async def test_all_jobs_are_shown_though_each_answer_has_few_and_kopf_gets_the_last(server: Server) -> None:
+async def test_all_jobs_are_shown_though_each_answer_has_few_and_kopf_gets_none(server: Server) -> None:
     server.pages = [a_page("a", "b..."), a_page("b", "c..."), a_page("c", "")]
     shown: list[list[Object]] = []
-    async with session(server.transport, lambda objects, _: shown.append(objects)) as http:
+    async with session(server.transport, Metrics(), lambda objects, _: shown.append(objects)) as http:
         last = await (await http.get(f"{server.url}{JOBS}")).json()
 
     assert [[job["metadata"]["name"] for job in jobs] for jobs in shown] == [["a", "b", "c"]]
-    assert last["items"] == [{"metadata": {"name": "c"}}]
+    assert last == {**a_page("c", ""), "items": []}
     assert server.asked == [{"limit": "100", **then} for then in ({}, {"continue": "b..."}, {"continue": "c..."})]
 
 
@@ -103,7 +104,7 @@ async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_ha
     """kopf lists all jobs only after that answer."""
     monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 0.2)
     monkeypatch.setattr("qtj_operator.cluster.session._BETWEEN_WATCHES_SECONDS", 0)
-    async with session(server.transport, lambda *_: None) as http:
+    async with session(server.transport, Metrics(), lambda *_: None) as http:
         for version in ("7", "7", "8"):
             await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion={version}")
         await asyncio.sleep(0.3)
@@ -115,7 +116,7 @@ async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_ha
 
 
 async def test_a_watch_that_ended_at_once_is_not_asked_for_again_at_once(server: Server) -> None:
-    async with session(server.transport, lambda *_: None) as http:
+    async with session(server.transport, Metrics(), lambda *_: None) as http:
         begin = time.monotonic()
         for _ in range(3):
             await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
@@ -156,13 +157,13 @@ async def test_a_server_that_does_not_know_jobs_yet_is_asked_again_which_kopf_do
 )
 async def test_a_server_that_knows_jobs_is_answered_to_kopf(server: Server, path: str, answer: Object) -> None:
     server.answer = answer
-    async with session(server.transport, lambda *_: None) as http:
+    async with session(server.transport, Metrics(), lambda *_: None) as http:
         assert await (await http.get(f"{server.url}{path}")).json() == answer
 
 
 async def test_each_request_has_the_credentials_of_that_moment(server: Server) -> None:
     connection = server.transport
-    async with session(connection, lambda *_: None) as http:
+    async with session(connection, Metrics(), lambda *_: None) as http:
         await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
         connection.configuration.api_key["BearerToken"] = "Bearer renewed"
         await http.get(f"{server.url}{JOBS}")
@@ -181,3 +182,15 @@ async def test_a_page_of_a_proxy_is_a_connection_that_failed_which_kopf_repeats(
 
     with pytest.raises(aiohttp.ServerDisconnectedError):
         await listed(server, JOBS)
+
+
+async def test_what_kopf_asks_for_is_counted(server: Server) -> None:
+    metrics = Metrics()
+    async with session(server.transport, metrics, lambda *_: None) as http:
+        await http.get(f"{server.url}{JOBS}")
+        await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion=7")
+        await http.patch(f"{server.url}{JOBS}/qcnn")
+
+    for verb in ("GET", "WATCH", "PATCH"):
+        labels = {"verb": verb, "resource": "quantumtrainingjobs", "code": "200"}
+        assert metrics.registry.get_sample_value("qtj_api_requests_total", labels) == 1

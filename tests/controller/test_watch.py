@@ -13,6 +13,7 @@ from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.metrics import Metrics
 from tests.controller.apiserver import free_port
 from tests.controller.served import served
 from tests.controller.test_reflector import soon
@@ -79,7 +80,7 @@ async def watching(server: Server) -> AsyncIterator[Cache]:
     """Watches jobs; yields what that fills."""
     filled = Cache()
     connection = transport(kubernetes.Configuration(host=server.url))
-    task = asyncio.create_task(watch(connection, Feed(filled, lambda _: None), "lab"))
+    task = asyncio.create_task(watch(connection, Metrics(), Feed(filled, lambda _: None), "lab"))
     yield filled
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

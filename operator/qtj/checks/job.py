@@ -1,5 +1,6 @@
 """Finds everything that the schema, the operator and Kubernetes' models would refuse, before anything is started."""
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
@@ -17,6 +18,7 @@ from qtj.rules.pod_fields import metadata_mistakes, template_mistakes
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
+from qtj_operator.api.limits import beyond
 from qtj_operator.api.names import API_VERSIONS, KIND, LABEL_QUEUE, MAX_NAME_LENGTH, NAME_PATTERN
 from qtj_operator.api.reading import MAPPING, NO_SUCH_FIELD, TEXT, dotted, faults
 from qtj_operator.api.spec import Spec
@@ -82,6 +84,8 @@ def job_mistakes(document: Document) -> Iterator[str]:
 
 
 def _all_mistakes(manifest: Mapping[str, Any]) -> Iterator[Mistake]:
+    if what := beyond(_as_applied(manifest)):
+        yield ("spec",), what
     for name in sorted(set(manifest) - _TOP):
         yield (name,), NO_SUCH_FIELD + (_home(name) or meant(name, _TOP))
     for name, values in (("apiVersion", API_VERSIONS), ("kind", (KIND,))):
@@ -105,6 +109,12 @@ def _has_queue_label_alone(metadata: object, spec: object) -> bool:
     for field in ("runPolicy", "schedulingPolicy", "queueName"):
         where = where.get(field) if isinstance(where, dict) else None
     return isinstance(labels, dict) and LABEL_QUEUE in labels and not where
+
+
+def _as_applied(manifest: Mapping[str, Any]) -> bytes:
+    """Returns the job as an API server has it after `kubectl apply`, which adds what was applied as an annotation."""
+    applied = json.dumps(manifest, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps({**manifest, "applied": applied}, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _metadata_mistakes(metadata: object) -> Iterator[Mistake]:

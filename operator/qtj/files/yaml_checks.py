@@ -7,15 +7,13 @@ import yaml
 from qtj.files.yaml_values import CORE_TAG, SCALARS, is_merge
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
+from qtj_operator.api.limits import LEVELS
 
 __all__ = ["MOST_VALUES", "TOO_DEEP", "TOO_MANY", "check_document"]
 
 MOST_VALUES = 100_000
 """The most values of a file, and of a document with its aliases expanded. A large job has some hundreds."""
-_DEEPEST = 100
-"""The most levels of a document. A pod has about twenty."""
-
-TOO_DEEP = f"this is nested too deeply: use at most {_DEEPEST} levels"
+TOO_DEEP = f"this is nested too deeply: use at most {LEVELS} levels"
 TOO_MANY = f"there are more than {MOST_VALUES:,} values here, with aliases expanded: write fewer"
 
 _OR_QUOTE = ", or put a value that begins with { or [ in quotes"
@@ -40,7 +38,7 @@ def check_document(name: str, root: yaml.Node) -> None:
         """Returns the number of values in a node; each node is checked once, however many aliases it has."""
         if any(node is each for each in above):
             refuse(node, "this contains itself through its anchor: write it out")
-        if len(above) >= _DEEPEST:
+        if len(above) >= LEVELS:
             refuse(node, TOO_DEEP)
         if id(node) not in sizes:
             if (wrong := _wrong(node)) is not None:

@@ -12,8 +12,9 @@ from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.indexes import parse_indexes
+from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
-from qtj_operator.api.reading import read_leniently, read_spec, read_status
+from qtj_operator.api.reading import InvalidJob, read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import ReplicaStatus, Status
@@ -85,8 +86,11 @@ class Job:
         started, an unknown value is ignored as well, because nothing else would manage the job's pods.
 
         Raises:
-            InvalidJob: The spec breaks a rule of the schema, which an object stored before that rule existed may do.
+            InvalidJob: The spec breaks a rule of the schema, which an object stored before that rule existed may do, or
+                the job is too large.
         """
+        if BEYOND in raw:
+            raise InvalidJob(raw[BEYOND], ())
         meta, written, status = raw["metadata"], raw.get("spec", {}), read_status(raw)
         spec, ignored = read_leniently(written) if status.attempt else read_spec(written)
         return cls(

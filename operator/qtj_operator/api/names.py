@@ -30,10 +30,12 @@ __all__ = [
     "Role",
     "child_labels",
     "inference_name",
+    "is_reserved",
     "replica_host",
     "replica_name",
     "tensorboard_name",
     "tensorboard_url",
+    "without_reserved",
 ]
 
 GROUP = "quantumtraining.dev"
@@ -75,6 +77,9 @@ LABEL_EXPOSED = f"{GROUP}/exposed"
 may reach."""
 
 MANAGED_BY = "qtj-operator"
+LABEL_APP = "app.kubernetes.io/name"
+_APPS = (MANAGED_BY, "qtj-tensorboard")
+"""What is installed has the label `LABEL_APP` with one of these names, by which Services and policies select it."""
 MANAGER = f"{GROUP}/qtj-operator"
 """This operator, in the form of spec.managedBy."""
 
@@ -100,6 +105,16 @@ class Role(StrEnum):
     def task_type(self) -> str:
         """The role's name in ``TF_CONFIG``."""
         return self.lower()
+
+
+def is_reserved(label: str, value: object) -> bool:
+    """Tells whether a label is one by which the operator's own objects are found."""
+    return label.startswith(f"{GROUP}/") or (label == LABEL_APP and value in _APPS)
+
+
+def without_reserved(labels: Mapping[str, str]) -> dict[str, str]:
+    """Returns the labels that a user may give a pod."""
+    return {label: value for label, value in labels.items() if not is_reserved(label, value)}
 
 
 def replica_name(job: str, role: Role, index: int) -> str:

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 from qtj_contract.version import installed_version
-from qtj_operator.api.names import API_VERSION
+from qtj_operator.api.names import API_VERSION, GROUP
+from qtj_operator.cluster.account import account_of
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
 from qtj_operator.cluster.garbage import short_collections
@@ -34,6 +35,9 @@ __all__ = ["Settings", "check_installed", "run_operator"]
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 2.0
+_AGAIN_SECONDS = 30.0
+_OF_NO_JOB = {f"{GROUP}/asks": "nothing"}
+"""A label that no job has: whether jobs may be listed is to be known, and there may be thousands."""
 _FINAL = {401, 403, 404}
 """HTTP statuses that time does not cure. Others pass, such as those of a server whose etcd is in trouble, and that is
 when another operator has to take over."""
@@ -82,7 +86,7 @@ async def run_operator(settings: Settings) -> None:
     log.info("version %s starts, for %s", installed_version(), where)
     queue, limit = WorkQueue[Key](), FairLimit()
     jobs = Jobs()
-    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count)
+    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count, jobs.unreadable)
     client = await connect(metrics)
     try:
         with short_collections():
@@ -105,7 +109,8 @@ async def _run(
     state = _State(feed)
     poller = ProgressPoller(queue.add_news)
     cached = CachedClient(client, cache, queue.add, limit)
-    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image)
+    account = account_of(client.transport.configuration.api_key.get("BearerToken", ""))
+    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image, account=account)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_current=cache.is_current)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace,
@@ -119,8 +124,8 @@ async def _run(
         metrics.leads()
         await _until_one_ends(
             runtime.run(),
-            poller.run(),
-            watch(client.transport, feed, settings.namespace),
+            _again(poller.run, "progress"),
+            _again(lambda: watch(client.transport, metrics, feed, settings.namespace), "the watch of jobs"),
             *(reflector.run() for reflector in reflectors),
         )
 
@@ -134,6 +139,21 @@ async def _run(
             # A connection of its own: writes may be held for long, and the Lease must not wait behind them.
             of_lease = await stack.enter_async_context(transport(client.transport.configuration))
             await lead(of_lease, settings.lease_namespace, work, state.stands_by)
+
+
+async def _again(run: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
+    """Runs something that ends only when the operator does, again where an error of our own or of a library ended it.
+
+    The process would otherwise end at each start, if one object causes the error.
+    """
+    while True:
+        try:
+            return await run()
+        except ApiError:
+            raise
+        except Exception:
+            log.exception("%s ended, which is a defect of the operator; next try in %.0f s", what, _AGAIN_SECONDS)
+            await asyncio.sleep(_AGAIN_SECONDS)
 
 
 async def _until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:
@@ -160,7 +180,7 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
     """
     while True:
         try:
-            await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
+            await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, _OF_NO_JOB)
         except ApiError as error:
             if error.code == 404:
                 raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None

@@ -83,6 +83,10 @@ class Reflector:
                 await self._follow()
             except ApiError as error:
                 pause = self._failed(error)
+            except Exception:
+                # An object that we cannot handle must not take the operator down with it.
+                log.exception("%s cannot be watched: this is a defect of the operator", self._resource.value[1])
+                self._version, pause = "", _LONGEST_PAUSE_SECONDS
             else:
                 fruitless = self._heard <= began and _now() - began < _SHORT_SECONDS
                 pause = _PAUSE_SECONDS if fruitless else _BETWEEN_WATCHES_SECONDS

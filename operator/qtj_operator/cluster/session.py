@@ -2,7 +2,8 @@
 
 It shows each list of jobs that kopf asks for, which kopf does at first and after each gap in its watch. kopf asks for
 all jobs in one answer, and to parse 5,000 takes a second in which nothing else happens. So it gets only the last of
-several pages: it has no use for what is listed.
+several pages, without what is listed: it has no use for that. And what is too large or too deep to be decoded is cut
+down before kopf decodes it (`decode.py`): it would end the operator.
 
 An answer that breaks off is a connection that failed, and is asked for again. kopf (1.45) repeats a request whose
 connection fails, but takes an answer for whole once its headers are there: where a connection breaks within the list of
@@ -19,17 +20,19 @@ Where the CRD is deleted, kopf would end with a traceback; here that is told onc
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
+from typing import Any
 
 import aiohttp
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cluster.agent import USER_AGENT
-from qtj_operator.cluster.api import PAGE
+from qtj_operator.cluster.decode import Pages, decode_event
 from qtj_operator.cluster.turns import Turns
 from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
 
 __all__ = ["session"]
@@ -49,11 +52,14 @@ _BETWEEN_WATCHES_SECONDS = 1.0
 """From the beginning of a watch to that of the next: a proxy, or a server that stops, may end each at once."""
 
 
-def session(transport: kubernetes.ApiClient, listed: Callable[[list[Object], str], None]) -> aiohttp.ClientSession:
+def session(
+    transport: kubernetes.ApiClient, metrics: Metrics, listed: Callable[[list[Object], str], None]
+) -> aiohttp.ClientSession:
     """Returns a session; whoever asks for it closes it.
 
     Args:
         transport: The connection whose server, credentials and proxy it uses. Credentials that expire are renewed.
+        metrics: Where requests are counted.
         listed: Called with all jobs, trimmed, and the resourceVersion of the list, for each list that is answered.
     """
     rest = transport.rest_client
@@ -61,8 +67,53 @@ def session(transport: kubernetes.ApiClient, listed: Callable[[list[Object], str
         connector=aiohttp.TCPConnector(limit=0, ssl=rest.ssl_context),
         headers={"User-Agent": USER_AGENT},
         proxy=rest.proxy,
-        middlewares=(_Middleware(transport, listed),),
+        middlewares=(_Middleware(transport, metrics, listed),),
+        response_class=_Answer,
     )
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer as kopf gets it.
+
+    Attributes:
+        instead: What kopf decodes in place of the answer; None for the answer.
+    """
+
+    instead: Object | None = None
+
+    async def json(self, **options: Any) -> Any:
+        """See `aiohttp.ClientResponse.json`."""
+        return await super().json(**options) if self.instead is None else self.instead
+
+
+class _Events:
+    """The lines of a watch, each after it was looked at.
+
+    Args:
+        content: The lines as they arrive.
+        metrics: Where lines that are no event are counted.
+    """
+
+    def __init__(self, content: aiohttp.StreamReader, metrics: Metrics) -> None:
+        self._content = content
+        self._metrics = metrics
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns what aiohttp asks of the content of its answer."""
+        return getattr(self._content, name)
+
+    async def iter_chunked(self, size: int) -> AsyncIterator[bytes]:
+        """Yields whole lines."""
+        begun = bytearray()
+        async for piece in self._content.iter_chunked(size):
+            begun += piece
+            *lines, begun = begun.split(b"\n") if b"\n" in piece else [begun]
+            for line in filter(None, lines):
+                try:
+                    yield await decode_event(bytes(line)) + b"\n"
+                except (ValueError, LookupError, TypeError) as error:
+                    self._metrics.skipped(Resource.QUANTUM_TRAINING_JOBS.value[1])
+                    log.warning("an event of a job cannot be read and is skipped: %s", error)
 
 
 class _Middleware:
@@ -70,11 +121,15 @@ class _Middleware:
 
     Args:
         transport: See `session`.
+        metrics: See `session`.
         listed: See `session`.
     """
 
-    def __init__(self, transport: kubernetes.ApiClient, listed: Callable[[list[Object], str], None]) -> None:
+    def __init__(
+        self, transport: kubernetes.ApiClient, metrics: Metrics, listed: Callable[[list[Object], str], None]
+    ) -> None:
         self._transport = transport
+        self._metrics = metrics
         self._listed = listed
         self._version = ""
         self._since = 0.0
@@ -95,13 +150,14 @@ class _Middleware:
             await self._watches.next()
             if self._is_unheard(request.url.query.get("resourceVersion", "")):
                 request.url = request.url.update_query(resourceVersion=_EXPIRED)
-            response = await send(request)
-            self._check_crd(response)
-            return response
+            answer = await self._send(request, send)
+            self._check_crd(answer)
+            answer.content = _Events(answer.content, self._metrics)  # type: ignore[assignment]  # all that kopf reads
+            return answer
         try:
             if request.url.name == PLURAL:
                 return await self._list(request, send)
-            response = await send(request)
+            response = await self._send(request, send)
             await response.read()
             await self._discovered(request.url.path, response)
         except (aiohttp.ClientPayloadError, ValueError, LookupError, TypeError) as error:
@@ -109,24 +165,26 @@ class _Middleware:
         return response
 
     async def _list(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        """Asks for all jobs, page by page, and shows them; returns the last page, or a refusal.
+        """Asks for all jobs, page by page, and shows them; returns the end of the list without jobs, or a refusal.
 
         Raises:
             LookupError: An answer lacks what it has to have, or the list has become too old for its next page.
             ServerDisconnectedError: There is no CRD of jobs.
         """
         jobs = list[Object]()
-        page: dict[str, str | int] = {"limit": PAGE}
+        page, size = dict[str, str | int](), Pages(Resource.QUANTUM_TRAINING_JOBS)
         while True:
-            request.url = request.url.update_query(page)
-            response = await send(request)
-            await response.read()
+            request.url = request.url.update_query({**page, "limit": size.limit})
+            response = await self._send(request, send)
             self._check_crd(response)
-            if "continue" in page and response.status == HTTPStatus.GONE:
-                raise LookupError("the list has become too old for its next page")
             if not response.ok:
+                await response.read()
+                if "continue" in page and response.status == HTTPStatus.GONE:
+                    raise LookupError("the list has become too old for its next page")
                 return response
-            found = await response.json(content_type=None)
+            found = await size.read(response)
+            if found is None:
+                continue
             jobs += (trimmed(Resource.QUANTUM_TRAINING_JOBS, job) for job in found["items"])
             meta = found["metadata"]
             if not meta.get("continue"):
@@ -134,6 +192,8 @@ class _Middleware:
             page["continue"] = meta["continue"]
         self._heard(meta["resourceVersion"])
         self._listed(jobs, meta["resourceVersion"])
+        if isinstance(response, _Answer):
+            response.instead = {**found, "items": []}
         return response
 
     def _check_crd(self, response: aiohttp.ClientResponse) -> None:
@@ -148,6 +208,16 @@ class _Middleware:
         self._has_crd = not missing
         if missing:
             raise aiohttp.ServerDisconnectedError(f"there are no {PLURAL}")
+
+    async def _send(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        """Sends a request, and counts it."""
+        verb, code = "WATCH" if "watch" in request.url.query else request.method, 0
+        try:
+            answer = await send(request)
+            code = answer.status
+            return answer
+        finally:
+            self._metrics.requested(verb, _resource_of(request.url.path), code)
 
     async def _discovered(self, path: str, response: aiohttp.ClientResponse) -> None:
         """Checks that discovery knows jobs.
@@ -173,3 +243,8 @@ class _Middleware:
 
     def _heard(self, version: str) -> None:
         self._version, self._since = version, asyncio.get_running_loop().time()
+
+
+def _resource_of(path: str) -> str:
+    """Returns what a request of kopf's is about: jobs, or what the server has."""
+    return PLURAL if f"/{PLURAL}" in path else "discovery"

@@ -19,6 +19,7 @@ from qtj_operator.cluster.session import session
 from qtj_operator.cluster.turns import Turns
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.metrics import Metrics
 
 __all__ = ["watch"]
 
@@ -70,11 +71,12 @@ class _NoDifferences(kopf.DiffBaseStorage):
         """Stores nothing: the object is the user's."""
 
 
-async def watch(transport: kubernetes.ApiClient, feed: Feed, namespace: str | None) -> None:
+async def watch(transport: kubernetes.ApiClient, metrics: Metrics, feed: Feed, namespace: str | None) -> None:
     """Watches jobs until cancelled.
 
     Args:
         transport: Says where the API server is, and with which credentials.
+        metrics: Where requests are counted.
         feed: Takes all jobs there are, and each change.
         namespace: The only namespace to watch; None for all.
 
@@ -82,7 +84,7 @@ async def watch(transport: kubernetes.ApiClient, feed: Feed, namespace: str | No
         Exception: A watch ended with an error that kopf does not recover from; the process is to be restarted.
     """
     registry = kopf.OperatorRegistry()
-    _handlers(registry, transport, feed)
+    _handlers(registry, transport, metrics, feed)
     await kopf.operator(
         registry=registry,
         settings=_settings(),
@@ -94,7 +96,7 @@ async def watch(transport: kubernetes.ApiClient, feed: Feed, namespace: str | No
     )
 
 
-def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, feed: Feed) -> None:
+def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, metrics: Metrics, feed: Feed) -> None:
     async def job(*, event: kopf.RawEvent, **_: Any) -> None:
         if event["type"] is not None:  # what is listed is there already
             feed.changed(_JOBS, event["type"], dict(event["object"]))
@@ -108,7 +110,7 @@ def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, 
             log.warning("the API server does not accept the operator's credentials, which are read again")
         return kopf.AiohttpSession(
             server=transport.configuration.host,
-            aiohttp_session=session(transport, partial(feed.listed, _JOBS)),  # which kopf closes
+            aiohttp_session=session(transport, metrics, partial(feed.listed, _JOBS)),  # which kopf closes
         )
 
 

@@ -19,6 +19,7 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.cache import CACHED, Cache, job_of
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.fair_limit import FairLimit
+from qtj_operator.controller.packed import PackedJob
 
 __all__ = ["CachedClient"]
 
@@ -79,7 +80,7 @@ class CachedClient:
         found = await self._read(resource, namespace, name) if doubtful else self._cache.get(resource, namespace, name)
         if found is None and is_job:
             self._forget((namespace, name))
-        return found
+        return found.unpacked() if isinstance(found, PackedJob) else found
 
     async def list(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False

@@ -74,6 +74,7 @@ class JobMemory:
         pace: When its numbers were written.
         actions: What became of actions on its children.
         tensorboard: What became of actions on its TensorBoard.
+        unreadable: Why it cannot be read; empty if it can.
     """
 
     phase: str = Phase.PENDING
@@ -84,6 +85,7 @@ class JobMemory:
     pace: Pace = field(default_factory=Pace)
     actions: Actions = field(default_factory=Actions)
     tensorboard: Actions = field(default_factory=Actions)
+    unreadable: str = ""
 
 
 class Jobs(dict[Key, JobMemory]):
@@ -96,6 +98,10 @@ class Jobs(dict[Key, JobMemory]):
     def count(self, phase: Phase) -> int:
         """Returns how many jobs are in a phase."""
         return sum(job.phase == phase for job in self.values())
+
+    def unreadable(self) -> int:
+        """Returns how many jobs cannot be read."""
+        return sum(bool(job.unreadable) for job in self.values())
 
     def starting(self) -> int:
         """Returns how many jobs wait for their replicas to be ready, and for nothing else."""

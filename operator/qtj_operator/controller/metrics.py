@@ -33,9 +33,15 @@ class Metrics:
     Args:
         depth: Returns how many jobs wait for a pass, or for a turn to send a request.
         jobs: Returns how many jobs are in a phase.
+        unreadable: Returns how many jobs cannot be read.
     """
 
-    def __init__(self, depth: Callable[[], int] = lambda: 0, jobs: Callable[[Phase], int] = lambda _: 0) -> None:
+    def __init__(
+        self,
+        depth: Callable[[], int] = lambda: 0,
+        jobs: Callable[[Phase], int] = lambda _: 0,
+        unreadable: Callable[[], int] = lambda: 0,
+    ) -> None:
         disable_created_metrics()  # a second series for each, that nobody reads
         self.registry = CollectorRegistry()
         self._passes = Histogram(
@@ -50,12 +56,17 @@ class Metrics:
         self._requests = Counter(
             "qtj_api_requests", "Requests to the API server.", ["verb", "resource", "code"], registry=self.registry
         )
+        self._skipped = Counter(
+            "qtj_events_skipped", "Events of watches that could not be read.", ["resource"], registry=self.registry
+        )
         self._resynced: Gauge | None = None
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
         Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
         self._count_jobs(jobs)
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass or a request.", registry=self.registry)
         queue.set_function(depth)
+        skipped = Gauge("qtj_jobs_unreadable", "Jobs that are invalid or too large to be read.", registry=self.registry)
+        skipped.set_function(unreadable)
 
     def _count_jobs(self, jobs: Callable[[Phase], int]) -> None:
         phases = Gauge("qtj_jobs", "Jobs by phase, as the leader sees them.", ["phase"], registry=self.registry)
@@ -85,6 +96,10 @@ class Metrics:
     def requested(self, verb: str, resource: str, code: int) -> None:
         """Counts one request to the API server."""
         self._requests.labels(verb, resource, str(code)).inc()
+
+    def skipped(self, resource: str) -> None:
+        """Counts an event of a watch that cannot be read."""
+        self._skipped.labels(resource).inc()
 
     def resynced(self) -> None:
         """Notes that all jobs were listed just now.

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job, is_managed_elsewhere
+from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.controller.act import JobChanged, act, always
@@ -110,8 +111,9 @@ class Reconciler:
         try:
             job = Job.parse(raw)
         except InvalidJob as error:
-            return _fail_unreadable(raw, str(error), now)
+            return self._fail_unreadable(raw, str(error), now)
         memory = self.jobs[job.namespace, job.name]
+        memory.unreadable = ""
         seen = await self._observe(job, memory, now)
         decision = decide(seen, now)
         self.progress.ask((job.namespace, job.name), decision.asked)
@@ -122,6 +124,21 @@ class Reconciler:
         if found is not None and seen.board is not None:
             decision = decide(replace(seen, board=replace(seen.board, obstacle=found)), now)
         return decision
+
+    def _fail_unreadable(self, raw: Object, sentence: str, now: datetime) -> Decision | None:
+        """Fails a job that cannot be read, unless it has started.
+
+        Then the rules have become stricter since. Failed would be untrue while its pods run, and final if it is
+        complete. So it is only logged, once for each reason.
+        """
+        meta, before = raw["metadata"], read_status(raw)
+        key = meta["namespace"], meta["name"]
+        told, self.jobs[key].unreadable = self.jobs[key].unreadable, sentence
+        if not before.attempt:
+            return refuse(before, meta.get("generation", 1), sentence, now)
+        if told != sentence:
+            log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=log_fields(key))
+        return None
 
     async def _observe(self, job: Job, memory: JobMemory, now: datetime) -> Observed:
         """Returns what there is, and what became of earlier actions."""
@@ -181,7 +198,8 @@ class Reconciler:
         It has not if the API server has dropped what is new, because its CRD is of an earlier version. Another pass
         would then write the same again, for ever.
         """
-        written = await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, raw)
+        known = {name: value for name, value in raw.items() if name != BEYOND}
+        written = await self.client.replace_status(Resource.QUANTUM_TRAINING_JOBS, known)
         return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
 
 
@@ -190,16 +208,3 @@ def _runs_for_the_first_time(before: Status, after: Status) -> bool:
     running = ConditionType.RUNNING
     ran = before.first_running_time or before.failures or before.disruptions or is_true(before.conditions, running)
     return is_true(after.conditions, running) and not ran
-
-
-def _fail_unreadable(raw: Object, sentence: str, now: datetime) -> Decision | None:
-    """Fails a job that cannot be read, unless it has started.
-
-    Then the rules have become stricter since. Failed would be untrue while its pods run, and final if it is complete.
-    """
-    meta, before = raw["metadata"], read_status(raw)
-    if before.attempt:
-        key = meta["namespace"], meta["name"]
-        log.warning("%s/%s started earlier and is left as it is: %s", *key, sentence, extra=log_fields(key))
-        return None
-    return refuse(before, meta.get("generation", 1), sentence, now)

@@ -121,6 +121,8 @@ class Runtime:
                 jobs = await self._client.list(Resource.QUANTUM_TRAINING_JOBS, self._namespace, {})
             except ApiError as error:
                 log.warning("jobs cannot be listed: %s", error)
+            except Exception:
+                log.exception("jobs cannot be listed: this is a defect of the operator")
             else:
                 listed = [(job["metadata"]["namespace"], job["metadata"]["name"]) for job in jobs]
                 for key in dict.fromkeys((*listed, *self._jobs)):

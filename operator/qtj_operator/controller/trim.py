@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from qtj_operator.controller.children import DeploymentObject, JobObject, PodObject, ServiceObject
 from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.packed import PackedJob
 
 __all__ = ["trimmed"]
 
@@ -30,11 +31,10 @@ _Shape = dict[str, Any]
 
 
 def trimmed(resource: Resource, obj: Object) -> Object:
-    """Returns the object without what no decision reads; a QuantumTrainingJob stays whole but for `managedFields`."""
+    """Returns the object without what no decision reads; a QuantumTrainingJob is packed, and a packed one stays so."""
     model = _MODELS.get(resource)
     if model is None:
-        meta = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-        return {**obj, "metadata": meta}
+        return obj if isinstance(obj, PackedJob) else PackedJob(obj)
     kept: Object = _kept(obj, _shape(model))
     return kept
 

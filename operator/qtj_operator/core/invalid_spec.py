@@ -19,6 +19,7 @@ from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, read_template
 from qtj_operator.core.decision import Move
+from qtj_operator.core.impersonation import impersonation
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import Platform
 from qtj_operator.manifests.tf_config import tf_config
@@ -64,7 +65,7 @@ def invalid_spec(seen: Observed, _now: datetime) -> Move | None:
 
 def fault(job: Job, platform: Platform) -> str | None:
     """Returns one sentence about the problem of a spec; None if there is none."""
-    return _first_problem(_of_training(job, platform)) or tf_config_too_long(job)
+    return _first_problem(_of_training(job, platform)) or tf_config_too_long(job) or impersonation(job, platform)
 
 
 def _of_training(job: Job, platform: Platform) -> Workload:

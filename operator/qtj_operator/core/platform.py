@@ -18,11 +18,13 @@ class Platform:
             shared volume do.
         artifacts: Addresses of artifacts by namespace and name of the job, if they differ from its spec.
         tensorboard_image: The image of TensorBoard for jobs that name none; None where no TensorBoard is started.
+        account: Namespace and name of the operator's own service account; None where it has none.
     """
 
     keeps_files: bool = False
     artifacts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     tensorboard_image: str | None = None
+    account: tuple[str, str] | None = None
 
     def named_weights(self, job: Job) -> str | None:
         """Returns the full address of the weights that the spec names; None if it names none."""

@@ -3,18 +3,20 @@
 ==============  ============  ==========================================================
 pod             labels        annotations
 ==============  ============  ==========================================================
-of a replica    all           all
-of inference    all           all
+of a replica    all but ours  all
+of inference    all but ours  all
 of TensorBoard  none          those by which a webhook mounts its volumes
 ==============  ============  ==========================================================
 
 Finalizers and owners of a template stay there: nobody would take the finalizers off the pods, and their namespace could
-never be deleted. Labels would put TensorBoard into the queue of the training, or let replicas avoid its node.
+never be deleted. Labels by which the operator finds its own objects are left out. The others would put TensorBoard into
+the queue of the training, or let replicas avoid its node.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from qtj_operator.api.names import without_reserved
 from qtj_operator.api.template import Metadata, Volume
 from qtj_operator.manifests.manifest import Manifest
 
@@ -26,7 +28,7 @@ _DRIVERS = {"gke-gcsfuse", "gke-parallelstore"}
 
 def inherited(theirs: Metadata, own: Manifest) -> Manifest:
     """Returns the metadata of a pod: what the template has, and ours, which it cannot replace."""
-    labels = {**theirs.labels, **own.get("labels", {})}
+    labels = {**without_reserved(theirs.labels), **own.get("labels", {})}
     annotations = {**theirs.annotations, **own.get("annotations", {})}
     merged = {**own, "labels": labels, "annotations": annotations}
     return {name: value for name, value in merged.items() if value}

@@ -1,0 +1,52 @@
+"""Pods that would pass for something else: for the operator, by its service account, or for its objects, by labels."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from qtj_operator.api.job import Job
+from qtj_operator.api.names import is_reserved
+from qtj_operator.core.platform import Platform
+
+__all__ = ["impersonation"]
+
+_ACCOUNTS = ("serviceAccountName", "serviceAccount")
+
+
+def impersonation(job: Job, platform: Platform) -> str | None:
+    """Returns what the templates of a job pretend, in one sentence; None if they pretend nothing.
+
+    Whoever may only create jobs would get the operator's token, and with it its rights. Services, network policies and
+    disruption budgets select pods by labels. It is checked before anything runs, so that no running job is stranded
+    by a rule that is newer than it; of later pods the builders leave such labels out.
+    """
+    found = (_pretends(where, template, job, platform) for where, template in _templates(job))
+    return next((sentence for sentence in found if sentence), None)
+
+
+def _pretends(where: str, template: Mapping[str, Any], job: Job, platform: Platform) -> str | None:
+    labels = _mapping(_mapping(template.get("metadata")).get("labels"))
+    if reserved := next((label for label, value in labels.items() if is_reserved(label, value)), None):
+        return (
+            f"{where}.metadata.labels sets {reserved}, by which the operator's own objects are found: remove it from "
+            "the template"
+        )
+    accounts = [(job.namespace, _mapping(template.get("spec")).get(field)) for field in _ACCOUNTS]
+    if platform.account in accounts:
+        return f"{where}.spec names the operator's own service account: name one of your own"
+    return None
+
+
+def _mapping(written: object) -> Mapping[str, Any]:
+    """Returns what was written, or nothing: a template that may be edited later is not read before it is used."""
+    return written if isinstance(written, Mapping) else {}
+
+
+def _templates(job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields every template with its path, as its author wrote it."""
+    if job.spec.template is not None:
+        yield "spec.template", job.spec.template.written
+    for role, spec in job.spec.replica_specs:
+        if spec.template is not None:
+            yield f"spec.replicaSpecs.{role}.template", spec.template.written
+    if job.inference is not None and job.inference.template is not None:
+        yield "spec.inference.template", job.inference.template

@@ -173,3 +173,19 @@ def test_a_file_without_a_tfjob_is_refused(folder: Path) -> None:
     answer = converted(folder, {**TFJOB, "kind": "PyTorchJob"})
 
     assert (answer.code, answer.sentences) == (2, ["tfjob.yaml: there is no TFJob in this file: name one that has one"])
+
+
+def test_a_tfjob_of_one_replica_keeps_that_it_has_no_cluster(folder: Path) -> None:
+    worker = TFJOB["spec"]["tfReplicaSpecs"]["Worker"]
+    for replicas, strategy in ((1, "None"), (None, "None"), (2, "MultiWorkerMirrored")):
+        counted = {**worker, "replicas": replicas} if replicas else {k: v for k, v in worker.items() if k != "replicas"}
+        tfjob = {**TFJOB, "spec": {"tfReplicaSpecs": {"Worker": counted}}}
+        answer = converted(folder, tfjob, "--artifacts", "gs://bucket/mnist")
+
+        assert yaml.safe_load(answer.output)["spec"]["strategy"] == strategy
+        assert ("tf.estimator refuses" in answer.errors) == (strategy == "None")
+        assert "without a Chief" not in answer.errors
+
+    alone = {**TFJOB, "spec": {"tfReplicaSpecs": {"Chief": TFJOB["spec"]["tfReplicaSpecs"]["Chief"]}}}
+    answer = converted(folder, alone, "--artifacts", "gs://bucket/mnist")
+    assert yaml.safe_load(answer.output)["spec"]["strategy"] == "MultiWorkerMirrored", "its cluster has a chief"

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,3 +144,38 @@ def test_services_show_grpc_profiler_and_metrics() -> None:
     ports = replica_service(job, job.leader)["spec"]["ports"]
 
     assert {port["name"]: port["port"] for port in ports} == {"grpc": 2222, "profiler": 6009, "metrics": 2224}
+
+
+def validated_by_estimator(environment: dict[str, str]) -> str:
+    """Follows `RunConfig` of tensorflow_estimator 2.15: no cluster is one local worker, any other needs one chief."""
+    config = json.loads(environment.get("TF_CONFIG", "{}"))
+    cluster = config.get("cluster", {})
+    if not cluster:
+        assert config.get("task", {}).get("type", "worker") == "worker"
+        return "local"
+    return "distributed" if len(cluster.get("chief", ())) == 1 else "refused"
+
+
+def environment(job: Job) -> dict[str, str]:
+    (main,) = replica_pod(job, job.leader, 1)["spec"]["containers"]
+    return {each["name"]: each["value"] for each in main["env"]}
+
+
+@pytest.mark.parametrize("strategy", ["None", "Mirrored"])
+def test_one_replica_that_needs_no_cluster_gets_none_and_estimators_run(strategy: str) -> None:
+    assert Env.TF_CONFIG not in environment(a_job(workers=1, strategy=strategy))
+    assert validated_by_estimator(environment(a_job(workers=1, strategy=strategy))) == "local"
+    assert validated_by_estimator(environment(a_job(workers=None, chief=True, strategy="None"))) == "distributed"
+
+
+def test_programs_for_several_workers_find_a_cluster_of_one() -> None:
+    """The multi-worker guide of TensorFlow reads the number of workers from it."""
+    for strategy in (None, "MultiWorkerMirrored"):
+        config = json.loads(environment(a_job(workers=1, strategy=strategy))[Env.TF_CONFIG])
+        assert len(config["cluster"]["worker"]) == 1
+
+
+def test_more_replicas_always_have_a_cluster() -> None:
+    assert Env.TF_CONFIG in environment(a_job(workers=2, strategy="None"))
+    assert Env.TF_CONFIG in environment(a_job(workers=1, evaluator=True, strategy="None"))
+    assert validated_by_estimator(environment(a_job(workers=2, chief=True, strategy="None"))) == "distributed"

@@ -13,6 +13,7 @@ import pytest
 from google.cloud import storage
 
 import qtj_contract as contract
+from qtj_contract.inference_result import result_uri
 from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_trainer.simulate.fused.build import compiler
 from tests.trainer.processes import Ended, Process, Trainer, eventually, free_ports, listens
@@ -153,6 +154,8 @@ def test_inference_confirms_what_training_measured(trainer: Trainer, trained: Tr
     assert summary.startswith("48 held-out examples")
     stored = trained.blob(predictions_uri(trained.leader.weights.uri)).download_as_bytes().decode()
     found = Predictions.parse(stored)
+    result = json.loads(trained.blob(result_uri(trained.leader.weights.uri)).download_as_bytes())
+    assert (result["metrics"], result["weightsSha256"]) == (ended.metrics, trained.leader.weights.sha256)
     right = sum(label == prediction for label, prediction in zip(found.labels, found.predictions, strict=True))
     assert right == round(48 * measured["signAccuracy"])
 

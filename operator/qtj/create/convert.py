@@ -45,6 +45,10 @@ _NO_CHIEF = (
     "parameter servers without a Chief: with the strategy None, the program decides who coordinates; name a Chief for "
     "strategy ParameterServer"
 )
+_ALONE = (
+    "one worker alone gets the strategy None, and so no TF_CONFIG, as in a TFJob; MultiWorkerMirrored sets one, which "
+    "tf.estimator refuses"
+)
 _NO_ROOT = (
     "an image that runs as root does not start, because pods have runAsNonRoot: true: set securityContext.runAsUser "
     "in the template, or runAsNonRoot: false where the namespace allows it"
@@ -129,7 +133,9 @@ def _converted(document: Document, artifacts: str | None) -> Converted:
         **_replicas(roles),
         **_policies(old, meta),
     }
-    if spec["strategy"] == "None":
+    if _is_alone(roles):
+        notes.append(f"{document.where(['spec', 'tfReplicaSpecs'])}: {_ALONE}")
+    elif spec["strategy"] == "None":
         notes.append(f"{document.where(['spec', 'tfReplicaSpecs', 'PS'])}: {_NO_CHIEF}")
     if rooted := [name for name, each in roles.items() if _may_be_root(each["template"])]:
         notes.append(f"{document.where(['spec', 'tfReplicaSpecs'])}: {' and '.join(rooted)}: {_NO_ROOT}")
@@ -217,7 +223,12 @@ def _replicas(roles: Mapping[Role, dict[str, Any]]) -> dict[str, Any]:
 def _strategy(roles: Mapping[Role, Any]) -> str:
     if Role.PS in roles:
         return "ParameterServer" if {Role.CHIEF, Role.WORKER} <= set(roles) else "None"
-    return "MultiWorkerMirrored"
+    return "None" if _is_alone(roles) else "MultiWorkerMirrored"
+
+
+def _is_alone(roles: Mapping[Role, Any]) -> bool:
+    """Returns whether there is one worker and nothing else, for which a TFJob sets no TF_CONFIG."""
+    return set(roles) == {Role.WORKER} and roles[Role.WORKER].get("replicas", 1) == 1
 
 
 def _policies(old: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:

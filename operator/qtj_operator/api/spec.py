@@ -231,7 +231,8 @@ class Spec(Model):
             "How replicas train together. MultiWorkerMirrored, also when left out: every replica holds the model and "
             "gradients are summed over all of them at each step; a replica that fails restarts the whole gang. "
             "ParameterServer: the Chief coordinates, PS hold the variables, and a Worker that fails is replaced alone. "
-            "Mirrored: one pod, all its devices. None: the program decides; TF_CONFIG is set as well."
+            "Mirrored: one pod, all its devices. None: the program decides; TF_CONFIG is set, but not for one worker "
+            "alone."
         ),
     )
     template: ReadPodTemplate = Field(

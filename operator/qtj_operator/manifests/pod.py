@@ -14,7 +14,7 @@ from qtj_operator.manifests.manifest import Manifest, metadata
 from qtj_operator.manifests.queueing import queueing
 from qtj_operator.manifests.security import container_security, pod_security
 from qtj_operator.manifests.service import replica_ports
-from qtj_operator.manifests.tf_config import tf_config
+from qtj_operator.manifests.tf_config import tf_config_variable
 
 __all__ = ["circuit_environment", "job_environment", "pod_template", "replica_pod"]
 
@@ -32,7 +32,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     }
     environment = {
         **job_environment(job, attempt),
-        Env.TF_CONFIG: tf_config(job, replica),
+        **tf_config_variable(job, replica),
         Env.PROFILER_PORT: str(job.profiler_port),
         Env.METRICS_PORT: str(METRICS_PORT),
         **_captures(job),

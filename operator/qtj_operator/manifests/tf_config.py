@@ -1,16 +1,33 @@
 """TF_CONFIG: the members of the cluster, and which of them this replica is.
 
-Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". A job with one replica gets a
-TF_CONFIG as well, so that a program does not have to handle two cases.
+Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". With the strategy MultiWorkerMirrored, a
+worker alone gets one as well: programs written for several workers read it without asking whether it is there. With
+Mirrored and None, nothing needs one of a worker alone, and tf.estimator (until TensorFlow 2.15) refuses each cluster
+without a chief (`_validate_task_type_and_task_id` in run_config.py). TFJob sets none for one replica either.
 """
 
 import json
 from functools import lru_cache
 
+from qtj_contract import Env
 from qtj_operator.api.job import GRPC_PORT, Job, ReplicaId
 from qtj_operator.api.names import Role, replica_host
+from qtj_operator.api.spec import Strategy
 
-__all__ = ["tf_config"]
+__all__ = ["tf_config", "tf_config_variable"]
+
+_ALONE = {Strategy.MIRRORED, Strategy.NONE}
+
+
+def _needs_tf_config(job: Job) -> bool:
+    """Whether replicas get a TF_CONFIG. A chief alone does: tf.estimator accepts its cluster."""
+    is_lone_worker = job.size == 1 and job.leader.role == Role.WORKER
+    return not (is_lone_worker and job.spec.strategy in _ALONE)
+
+
+def tf_config_variable(job: Job, replica: ReplicaId) -> dict[str, str]:
+    """Returns the variable, if the replica needs it."""
+    return {Env.TF_CONFIG: tf_config(job, replica)} if _needs_tf_config(job) else {}
 
 
 def tf_config(job: Job, replica: ReplicaId) -> str:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.e2e import (
     admission,
     bad_input,
+    beside,
     browser,
     chaos,
     gangs,
@@ -68,6 +69,8 @@ WAITING: Mapping[str, Scenario] = {
     "gangs": gangs.gangs,
     "shared-service": shared_service,
     "terminal": followed,
+    "pod-deadline": beside.stopped_by_kubelet,
+    "helper": beside.finished_helper,
 }
 """Scenarios without TensorFlow: they mostly wait, beside those that train together, once the operator is left alone."""
 CLUSTER: Mapping[str, Scenario] = {

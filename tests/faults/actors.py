@@ -296,7 +296,8 @@ def settle(store: ClusterStore, name: str, stopped: Stop | None = None) -> None:
 
 def _has_ended(pod: Pod) -> bool:
     """Whether its program has."""
-    return any("terminated" in each["state"] for each in pod["status"].get("containerStatuses", ()))
+    statuses = pod["status"].get("containerStatuses", ())
+    return any(each["name"] == "trainer" and "terminated" in each["state"] for each in statuses)
 
 
 def _ended_badly(pod: Pod) -> bool:

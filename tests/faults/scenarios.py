@@ -319,7 +319,9 @@ SCENARIOS = (
     Scenario(
         "a readiness gate that is closed, and a final exit code",
         "Failed",
-        script=Script(gate=True, ends={"qcnn-worker-1#1": 1}, endless=ENDLESS.endless),
+        script=Script(
+            gate=True, ends={"qcnn-worker-1#1": 1}, endless=ENDLESS.endless, dead=frozenset({"qcnn-worker-0"})
+        ),
         attempts=1,
         faults=False,
     ),

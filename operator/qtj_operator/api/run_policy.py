@@ -161,8 +161,9 @@ class RunPolicy(Model):
     )
     success_policy: SuccessPolicy | None = Field(
         None,
-        description="Training succeeds when the leading replica has succeeded (Leader, also when left out), or when "
-        "the chief and all workers have (AllWorkers).",
+        description="Training succeeds when the leading replica has succeeded (Leader, also when left out; under "
+        "strategy MultiWorkerMirrored, once the others have started), or when the chief and all workers have "
+        "(AllWorkers).",
     )
     scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods are scheduled.")
 

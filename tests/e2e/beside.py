@@ -1,0 +1,63 @@
+"""What the real kubelet says of pods: one that it stops itself, and one with a container that is done long before."""
+
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import kubectl
+from tests.e2e.light import Manifest, light
+from tests.e2e.trial import Trial
+from tests.e2e.world import World
+
+__all__ = ["finished_helper", "stopped_by_kubelet"]
+
+_POD_SECONDS = 15
+"""After which the kubelet stops a pod: time to start, and no more."""
+_PENDING_SECONDS = 45
+_EPOCHS = 600
+"""A minute: longer than the replicas may be pending."""
+
+_OBEYS = """
+trap 'exit 0' TERM
+if [ "$QTJ_ATTEMPT" = 1 ]; then sleep 600 & wait; fi
+printf '{"weights": {"uri": "gs://quantum-training/tmp/w", "sha256": "%064d"}}' 0 > "$QTJ_TERMINATION_LOG"
+"""
+"""Ends with 0 at SIGTERM in the first attempt, and has trained at once in the second."""
+
+
+def stopped_by_kubelet(checks: Checks, world: World) -> None:
+    """A pod that runs longer than its own activeDeadlineSeconds has not trained, although its program ends with 0."""
+    job = light("stopped", epochs=1)
+    pod = _pod(job)
+    pod["activeDeadlineSeconds"] = _POD_SECONDS
+    pod["containers"][0] |= {"command": ["sh", "-c", _OBEYS], "args": []}
+    job["spec"]["replicaSpecs"] = {"Worker": {"replicas": 1}}
+    trial = Trial.apply(checks, world, job)
+    status = trial.ends(restarts=1)
+    ended = [(failure["reason"], failure.get("exitCode")) for failure in status.get("failures", ())]
+    checks.equal("how the first attempt ended", ended, [("DeadlineExceeded", 0)])
+    checks.equal("the weights are those of the second", status["weights"]["uri"], "gs://quantum-training/tmp/w")
+    trial.deleted()
+
+
+def finished_helper(checks: Checks, world: World) -> None:
+    """A container that is done at once makes the pods NotReady for good; the job runs, and is no longer pending."""
+    job = light("helped", epochs=_EPOCHS)
+    trainer = _pod(job)["containers"][0]
+    helper = {"name": "helper", "image": trainer["image"], "command": ["true"], "resources": trainer["resources"]}
+    _pod(job)["containers"].append(helper)
+    job["spec"]["runPolicy"] = {"pendingDeadlineSeconds": _PENDING_SECONDS}
+    trial = Trial.apply(checks, world, job)
+    kubectl("-n", world.namespace, "wait", "qtj/helped", "--for=condition=Running", "--timeout=300s", timeout=310)
+    trial.wait("reports its progress", lambda status: status.get("progress", {}).get("epoch"))
+    ready = [
+        condition["status"]
+        for pod in trial.pods()
+        for condition in pod["status"]["conditions"]
+        if condition["type"] == "Ready"
+    ]
+    checks.equal("the pods are not ready, for their helpers are done", ready, ["False", "False"])
+    trial.ends()
+    trial.deleted()
+
+
+def _pod(job: Manifest) -> Manifest:
+    pod: Manifest = job["spec"]["template"]["spec"]
+    return pod

@@ -20,7 +20,7 @@ def _trainer(case: Case, engine: str) -> Simulator:
     """Whole training steps of the trainer, from the batch to the optimizer: `steps_of` them for each gradient."""
     import tensorflow as tf
 
-    from qtj_trainer.engines import EngineName
+    from qtj_simulator.engines import EngineName
     from qtj_trainer.run.position import Position
     from qtj_trainer.run.synchronous import Synchronous
     from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions

@@ -19,7 +19,7 @@ def summary(statements: int, lines: int, branches: int = 0, taken: int = 0) -> d
     [
         ("operator/qtj/local/store.py", "qtj.local"),
         ("operator/qtj/retry.py", "qtj"),
-        ("trainer/qtj_trainer/simulate/fused/plan.py", "qtj_trainer.simulate"),
+        ("trainer/qtj_simulator/fused/plan.py", "qtj_simulator.fused"),
     ],
 )
 def test_a_file_counts_for_its_package(path: str, package: str) -> None:

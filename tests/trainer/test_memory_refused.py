@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from qtj_contract import statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
-from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.fused.library import library
+from qtj_simulator import NoisyPQC
+from qtj_simulator.fused.library import library
 from tests.trainer.fused_operation import operation
 from tests.trainer.peak import REPOSITORY, limited
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from google.cloud import storage
 
-from qtj_trainer.engines import EngineName
+from qtj_simulator.engines import EngineName
 from qtj_trainer.errors import UserError
 from qtj_trainer.run.checkpoints import Checkpoints
 from qtj_trainer.run.position import Epoch, Position

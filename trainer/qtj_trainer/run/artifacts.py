@@ -21,7 +21,8 @@ from typing import Any, Self, get_origin, get_type_hints
 import numpy as np
 
 import qtj_contract as contract
-from qtj_trainer.errors import UserError, reason_of
+from qtj_contract.printable import reason_of
+from qtj_trainer.errors import UserError
 from qtj_trainer.storage import MissingObjectError, Store, read_uri
 from qtj_trainer.workloads import Arrays
 

@@ -19,7 +19,8 @@ import typer
 
 import qtj_contract as contract
 from qtj_contract.digests import is_sha256
-from qtj_trainer.errors import StoppedError, TrainerError, UserError, reason_of
+from qtj_contract.printable import reason_of
+from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
 from qtj_trainer.run.signals import Stop, exit_now

@@ -18,7 +18,7 @@ from qtj_trainer.storage import Store
 if TYPE_CHECKING:
     import cirq
 
-    from qtj_trainer.simulate.specification import Specification
+    from qtj_simulator.specification import Specification
 
 __all__ = ["circuit_layers", "store_circuits"]
 
@@ -94,7 +94,7 @@ def _as_json(layer: _Layer) -> str:
 
 
 def _as_qasm(layer: _Layer) -> str:
-    from qtj_trainer.simulate.qasm import to_qasm
+    from qtj_simulator.qasm import to_qasm
 
     _, readouts, inputs, _ = layer.specification
     return to_qasm(layer.bound(), readouts, inputs)

@@ -72,7 +72,7 @@ def _shown(options: Mapping[str, Any]) -> dict[str, bool | float | str]:
 
 def _pictures(model: tf_keras.Model) -> Iterator[tuple[str, Any]]:
     """Yields each circuit of a model once, with the name of its first layer: filters have the same circuit."""
-    from qtj_trainer.simulate.picture import picture
+    from qtj_trainer.run.circuit_picture import picture
 
     seen: list[Any] = []
     for layer in circuit_layers(model):

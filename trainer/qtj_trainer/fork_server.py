@@ -31,7 +31,8 @@ __all__ = ["run", "serve"]
 _MODULES = (
     "qtj_trainer.run.cli",
     "qtj_trainer.replicate.strategy",  # this imports TensorFlow
-    "qtj_trainer.circuits", "qtj_simulator", "qtj_trainer.run.circuit_picture", "qtj_simulator.qasm",
+    "qtj_simulator.noise.layer", "qtj_simulator.pqc", "qtj_simulator.qasm",
+    "qtj_trainer.circuits", "qtj_trainer.run.circuit_picture",
     "qtj_trainer.run.apart", "qtj_trainer.run.board", "qtj_trainer.run.coordinated", "qtj_trainer.run.introduction",
     "qtj_trainer.run.model_graph", "qtj_trainer.run.operations", "qtj_trainer.run.outcome",
     "qtj_trainer.run.synchronous", "qtj_trainer.run.undecodable", "qtj_trainer.weights",

@@ -21,8 +21,8 @@ def _trainer(case: Case, engine: str) -> Simulator:
     import tensorflow as tf
 
     from qtj_simulator.engines import EngineName
-    from qtj_trainer.run.position import Position
-    from qtj_trainer.run.synchronous import Synchronous
+    from qtj_trainer.loop.synchronous import Synchronous
+    from qtj_trainer.stored.position import Position
     from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
     work = Qcnn()

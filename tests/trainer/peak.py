@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.cli import app
-from qtj_trainer.run.signals import Stop
 from tests.trainer.processes import tf_configs
 
 REPOSITORY = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Programs that import the simulator by the names that it had in the trainer."""
+"""Programs that import what has moved by its earlier names."""
 
 import subprocess
 import sys
@@ -22,6 +22,16 @@ def test_the_trainer_has_the_layer() -> None:
 
     assert PQC is qtj_simulator.PQC
     assert Program.__name__ == "Program"
+
+
+def test_the_types_of_a_program_have_their_earlier_names() -> None:
+    from qtj_trainer.arrays import tree
+    from qtj_trainer.program import epochs
+    from qtj_trainer.run.epochs import RunningEpoch
+    from qtj_trainer.run.tree import State
+
+    assert RunningEpoch is epochs.RunningEpoch
+    assert State == tree.State
 
 
 def test_the_interface_of_tensorflow_quantum_has_its_earlier_name() -> None:

@@ -30,8 +30,8 @@ DOCUMENT = ROOT / "docs/reference/python.md"
 PUBLIC = {
     "A program of one's own": (
         "qtj_trainer.Program",
-        "qtj_trainer.run.epochs.RunningEpoch",
-        "qtj_trainer.run.tree.State",
+        "qtj_trainer.program.epochs.RunningEpoch",
+        "qtj_trainer.arrays.tree.State",
         "qtj_trainer.errors.TryAgainError",
     ),
     "The replicator": (

@@ -3,18 +3,25 @@
 `python -m qtj_trainer train qcnn` trains, `python -m qtj_trainer infer` evaluates the trained weights on the held-out
 set. Each layer imports only from those below it:
 
-    run        one training or inference run from its environment to its exit code
-    workloads  data, model and scores of each kind of training; one file each
-    replicate  devices and processes that train together, and the researcher's interface to them
-    circuits   the building blocks of the circuits, in Cirq
-    storage    artifacts under file:// and gs://
-    tracer     profiles of a process, without ending it
+    run          training, evaluation and inference of a workload, by the command line
+    program      a user's own program in any framework
+    tensorboard  what TensorBoard shows: curves, the model, and its circuits
+    loop         the steps of a training, for each strategy
+    replica      a process, from its environment to its termination message
+    report       the page of a job of a cluster
+    stored       artifacts and checkpoints
+    arrays       trees of arrays of any framework
+    workloads    data, model and scores of each kind of training; one file each
+    replicate    devices and processes that train together, and the researcher's interface to them
+    circuits     the building blocks of the circuits, in Cirq
+    storage      artifacts under file:// and gs://
+    tracer       profiles of a process, without ending it
 
 The import of TensorFlow takes 7 seconds, that of TensorFlow Quantum 4 more. So ``--help`` and all checks of arguments
 run before it, and functions that need these libraries import them.
 
-Your own programs import `Program` from here: see `qtj_trainer.run.program`. Circuits as layers are in `qtj_simulator`;
-`simulate`, `tfq` and `PQC` are their earlier names here.
+Your own programs import `Program` from here: see `qtj_trainer.program.program`. Circuits as layers are in
+`qtj_simulator`; `simulate`, `tfq` and `PQC` are their earlier names here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -23,7 +30,7 @@ import qtj_simulator  # first: it sets what TensorFlow reads when it is imported
 
 if TYPE_CHECKING:
     from qtj_simulator import PQC
-    from qtj_trainer.run.program import Program
+    from qtj_trainer.program.program import Program
 
 __all__ = ["PQC", "Program"]
 
@@ -34,11 +41,11 @@ def __getattr__(name: str) -> Any:
         return qtj_simulator.PQC
     if name != "Program":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from qtj_trainer.run.signals import block_sigterm
+    from qtj_trainer.replica.signals import block_sigterm
 
     # Before the import: NumPy alone starts a thread for each processor.
     block_sigterm()
 
-    from qtj_trainer.run.program import Program
+    from qtj_trainer.program.program import Program
 
     return Program

@@ -3,7 +3,7 @@
 import sys
 from importlib.util import find_spec
 
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.replica.signals import Stop
 
 _NEEDED = ("typer", "numpy", "prometheus_client", "cirq", "tensorflow", "tf_keras", "tensorflow_quantum")
 """Modules that may be missing if the sources of a checkout are on the path."""

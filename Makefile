@@ -12,7 +12,7 @@ STAMP := $(VENV)/installed
 CLUSTER := $(PYTHON) -m tools.cluster
 CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
-DISTRIBUTIONS := operator/qtj_contract operator/qtj_operator operator/qtj_report trainer/qtj_trainer .
+DISTRIBUTIONS := operator/qtj_contract operator/qtj_operator operator/qtj_report trainer/qtj_simulator trainer/qtj_trainer .
 EDITABLE := $(DISTRIBUTIONS:%=-e ./%)
 NODES ?= 1
 E2E ?=
@@ -285,7 +285,7 @@ dist:
 	$(PYTHON) -m tools.release.files dist --tools .venv-release/bin --repository "$(REPOSITORY)"
 
 .PHONY: wheel
-wheel: .venv-release/installed ## The wheels of all five distributions, the trainer's for this machine's processor, into dist/
+wheel: .venv-release/installed ## The wheels of all six distributions, those of simulator and trainer for this machine's processor, into dist/
 	rm -rf dist
 	$(PYTHON) -m pip --python .venv-release/bin/python wheel -q --no-deps --no-build-isolation -w dist $(DISTRIBUTIONS:%=./%)
 	PATH=$(CURDIR)/.venv-release/bin:$$PATH auditwheel repair -w dist dist/*-linux_*.whl
@@ -299,7 +299,7 @@ wheel: .venv-release/installed ## The wheels of all five distributions, the trai
 
 # UPGRADE=--upgrade takes the newest versions that pyproject.toml allows.
 UPGRADE ?=
-OWN := $(addprefix --no-emit-package quantumtrainingjob,'' -contract -operator -report -trainer)
+OWN := $(addprefix --no-emit-package quantumtrainingjob,'' -contract -operator -report -simulator -trainer)
 COMPILE = $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header $(OWN)
 
 .PHONY: docs

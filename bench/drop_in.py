@@ -58,7 +58,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     os.environ["TF_NUM_INTRAOP_THREADS"] = str(options.threads)
 
-    from qtj_trainer import tfq  # noqa: I001  before TensorFlow Quantum: it chooses Keras 2
+    from qtj_simulator import tfq  # noqa: I001  before TensorFlow Quantum: it chooses Keras 2
     import tensorflow_quantum
 
     modules = (tensorflow_quantum, tfq)

@@ -39,7 +39,7 @@ def circuits(qubits: int) -> Iterator[tuple[str, Any, Any]]:
 def ours(circuit: Any, readouts: Any, trajectories: int) -> Run:
     import tensorflow as tf
 
-    from qtj_trainer.simulate import NoisyPQC
+    from qtj_simulator import NoisyPQC
 
     layer, inputs = NoisyPQC(circuit, readouts, trajectories=trajectories), tf.zeros((1, 0))
     call = tf.function(lambda: layer(inputs))

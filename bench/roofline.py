@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qtj_trainer.simulate.fused.engine import lanes
-from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.plan import Plan
+from qtj_simulator.fused.engine import lanes
+from qtj_simulator.fused.library import library
+from qtj_simulator.fused.plan import Plan
 
 __all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
 

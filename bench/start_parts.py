@@ -58,8 +58,8 @@ class Parts:
 def main() -> None:
     """Trains with the arguments of this process, and ends after the first step."""
     parts = Parts()
-    from qtj_trainer.run.garbage import none_collected
-    from qtj_trainer.run.signals import Stop
+    from qtj_trainer.replica.garbage import none_collected
+    from qtj_trainer.replica.signals import Stop
 
     stop = Stop()
     stop.listen()
@@ -79,10 +79,10 @@ def _import_libraries(parts: Parts) -> None:
 
 
 def _watch_training(parts: Parts) -> None:
+    from qtj_trainer.loop.synchronous import Synchronous
+    from qtj_trainer.replica.signals import exit_now
+    from qtj_trainer.replica.training import Training
     from qtj_trainer.run import train
-    from qtj_trainer.run.signals import exit_now
-    from qtj_trainer.run.synchronous import Synchronous
-    from qtj_trainer.run.training import Training
 
     def shown(*_: object) -> None:
         parts.end("first step, with its tracing")

@@ -18,7 +18,7 @@ import cirq
 import sympy
 import tensorflow as tf
 
-from qtj_trainer.simulate import PQC
+from qtj_simulator import PQC
 
 
 def circuit(data: list[sympy.Symbol], weights: list[sympy.Symbol]) -> cirq.Circuit:

@@ -1,4 +1,4 @@
-"""Compiles the native libraries into the trainer's wheel; without a C compiler there is no wheel.
+"""Compiles the native libraries into the wheels of simulator and trainer; without a C compiler there is no wheel.
 
 An editable installation (`pip install -e`) works without them: TensorFlow Quantum simulates then, more slowly, and no
 profiles are served.
@@ -12,7 +12,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_ENGINE = Path("simulate", "fused", "build.py")
+_ENGINE = Path(__file__).parent / "qtj_simulator" / "fused" / "build.py"
 
 
 class NativeLibraries(BuildHookInterface[Any]):
@@ -26,12 +26,12 @@ class NativeLibraries(BuildHookInterface[Any]):
             build_data: The contents of the wheel; the libraries and the tag are added.
         """
         try:
-            libraries = _compiled(Path(self.root, _ENGINE))
+            libraries = _compiled(Path(self.root))
         except (FileNotFoundError, subprocess.CalledProcessError) as problem:
-            sentence = f"the trainer's native libraries cannot be compiled: {problem}"
+            sentence = f"the native libraries cannot be compiled: {problem}"
             if version != "editable":
                 self.app.abort(sentence)
-            self.app.display_warning(f"{sentence}; TensorFlow Quantum will simulate, without profiles")
+            self.app.display_warning(f"{sentence}; TensorFlow Quantum will simulate, or there are no profiles")
             return
         build_data["artifacts"].extend(str(library.relative_to(self.root)) for library in libraries)
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -39,9 +39,13 @@ class NativeLibraries(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-{platform}"
 
 
-def _compiled(script: Path) -> list[Path]:
-    spec = importlib.util.spec_from_file_location("build_engine", script)
+def _compiled(distribution: Path) -> list[Path]:
+    """Compiles what a distribution has: the simulator its engine, the trainer the library of its tracer."""
+    spec = importlib.util.spec_from_file_location("build_engine", _ENGINE)
     assert spec is not None and spec.loader is not None  # noqa: PT018  it is our own file
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return [module.build(), module.build_operations(), module.build_tracer()]
+    tracer = distribution / "tracer"
+    if tracer.is_dir():
+        return [module.build_from(tracer / "threads.c", tracer / "libqtj_tracer.so")]
+    return [module.build(), module.build_operations()]

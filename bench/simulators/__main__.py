@@ -31,8 +31,8 @@ SIMULATORS: dict[str, Callable[[Case, int], Simulator]] = {
 }
 
 _LIBRARIES = {
-    "fused": ("cirq", "qtj_trainer.simulate.fused.engine"),
-    "tfq": ("qtj_trainer.simulate.tfq_op",),
+    "fused": ("cirq", "qtj_simulator.fused.engine"),
+    "tfq": ("qtj_simulator.tfq_op",),
     "tensorcircuit": ("jax", "tensorcircuit"),
     "lightning": ("pennylane_lightning.lightning_qubit",),
     "qulacs": ("qulacs",),

@@ -11,10 +11,10 @@ from bench.simulators.simulator import Array, Simulator
 
 def fused_plan(case: Case) -> Any:
     """What our engine does for a case."""
-    from qtj_trainer.simulate.fused.engine import lanes
-    from qtj_trainer.simulate.fused.plan import make_plan
-    from qtj_trainer.simulate.fused.shape import Tuning
-    from qtj_trainer.simulate.specification import Specification
+    from qtj_simulator.fused.engine import lanes
+    from qtj_simulator.fused.plan import make_plan
+    from qtj_simulator.fused.shape import Tuning
+    from qtj_simulator.specification import Specification
 
     circuit, readouts, turns, angles = cirq_circuit(case)
     asked = Specification(circuit, tuple(readouts), tuple(turns), tuple(angles))
@@ -23,7 +23,7 @@ def fused_plan(case: Case) -> Any:
 
 def fused(case: Case, threads: int) -> Simulator:
     """Our engine, without TensorFlow around it."""
-    from qtj_trainer.simulate.fused.engine import Engine
+    from qtj_simulator.fused.engine import Engine
 
     engine = Engine(fused_plan(case), threads=threads, keep_bytes=1 << 30)
     data, inputs = case.data(), inputs_of(case)

@@ -11,8 +11,8 @@ def tfq(case: Case, _: int) -> Simulator:
     """TensorFlow Quantum's adjoint differentiator, in a graph."""
     import tensorflow as tf
 
-    from qtj_trainer.simulate.specification import specified
-    from qtj_trainer.simulate.tfq_op import TfqOp
+    from qtj_simulator.specification import specified
+    from qtj_simulator.tfq_op import TfqOp
 
     circuit, readouts, turns, angles = cirq_circuit(case)
     operation = TfqOp(specified(circuit, readouts, turns, angles))

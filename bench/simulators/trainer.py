@@ -20,9 +20,9 @@ def _trainer(case: Case, engine: str) -> Simulator:
     """Whole training steps of the trainer, from the batch to the optimizer: `steps_of` them for each gradient."""
     import tensorflow as tf
 
-    from qtj_trainer.engines import EngineName
-    from qtj_trainer.run.position import Position
-    from qtj_trainer.run.synchronous import Synchronous
+    from qtj_simulator.engines import EngineName
+    from qtj_trainer.loop.synchronous import Synchronous
+    from qtj_trainer.stored.position import Position
     from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
     work = Qcnn()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from qtj_contract import Progress
-from qtj_trainer.run.profile_requests import ProfileRequests
-from qtj_trainer.run.telemetry import Telemetry
+from qtj_trainer.replica.profile_requests import ProfileRequests
+from qtj_trainer.replica.telemetry import Telemetry
 from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.cluster_jobs import RUNNING, Place, rest_of
 from tests.controller.forwarding import forwarding

@@ -4,7 +4,7 @@ import re
 
 from qtj_operator.api.conditions import FAILURES, ConditionType, Reason
 from qtj_operator.controller.metrics import Metrics
-from qtj_trainer.run.telemetry import _GAUGES
+from qtj_trainer.replica.telemetry import _GAUGES
 from tests.docs.blocks import rows
 from tools.docs.files import ROOT, linked_files
 from tools.docs.site import CHAPTERS

@@ -106,7 +106,7 @@ def _bits() -> str:
     import sympy
     import tensorflow as tf
 
-    from qtj_trainer.simulate import PQC
+    from qtj_simulator import PQC
 
     chance = np.random.default_rng(0)
     digest = hashlib.sha256()

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from qtj.local.folder import Folder
-from qtj_trainer.simulate.fused.build import compiler
+from qtj_simulator.fused.build import compiler
 from tests.local.laptop import Laptop, eventually, toy_job
 from tests.local.records import record
 from tests.local.test_trainer_here import example

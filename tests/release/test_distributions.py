@@ -1,5 +1,6 @@
-"""The five distributions: what each has, what it asks for, and that it needs none of the others but those it names."""
+"""The six distributions: what each has, what it asks for, and that it needs none of the others but those it names."""
 
+import math
 import re
 import subprocess
 import sys
@@ -11,15 +12,16 @@ from zipfile import ZipFile
 import pytest
 
 from tools.release.version import ROOT, VERSION
-from tools.release.wheel import PACKAGES, faults
+from tools.release.wheel import LIBRARIES, PACKAGES, faults
 
-CONTRACT, COMMAND, OPERATOR, REPORT, TRAINER = (
-    f"quantumtrainingjob{part}" for part in ("_contract", "", "_operator", "_report", "_trainer")
+CONTRACT, COMMAND, OPERATOR, REPORT, SIMULATOR, TRAINER = (
+    f"quantumtrainingjob{part}" for part in ("_contract", "", "_operator", "_report", "_simulator", "_trainer")
 )
 FOLDERS = {
     CONTRACT: "operator/qtj_contract",
     OPERATOR: "operator/qtj_operator",
     REPORT: "operator/qtj_report",
+    SIMULATOR: "trainer/qtj_simulator",
     TRAINER: "trainer/qtj_trainer",
     COMMAND: ".",
 }
@@ -42,6 +44,22 @@ sys.argv = ["qtj", "validate", file]
 import qtj
 qtj.app()
 """
+
+
+GRADIENT = """
+import sys
+import cirq, numpy, sympy
+from qtj_simulator import expectation_engine
+
+qubit, x, a = cirq.LineQubit(0), *sympy.symbols("x a")
+circuit = cirq.Circuit(cirq.rx(x)(qubit), cirq.rx(a)(qubit))
+engine = expectation_engine(circuit, cirq.Z(qubit), inputs=[x], weights=[a], dtype="float64")
+given = numpy.array([[0.25], [0.5]]), numpy.array([0.125])
+by_inputs, by_weights = engine.gradients(*given, numpy.ones((2, 1)))
+print(*engine.values(*given).ravel(), *by_inputs.ravel(), *by_weights)
+"""
+
+LAYER = "from qtj_simulator import PQC"
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +101,7 @@ def required(wheel: Path, extra: str = "") -> set[str]:
 def test_a_wheel_has_its_own_package_alone(wheels: Mapping[str, Path], name: str) -> None:
     built_here = ["its name has no manylinux tag, so package indexes refuse it"]  # until auditwheel has repaired it
 
-    assert faults(wheels[name]) == (built_here if name == TRAINER else [])
+    assert faults(wheels[name]) == (built_here if name in LIBRARIES else [])
 
 
 def test_the_command_has_the_programs_that_init_writes(unpacked: Mapping[str, Path]) -> None:
@@ -117,10 +135,18 @@ def test_the_operator_needs_no_trainer_and_kopf_with_its_extra_alone(wheels: Map
 def test_the_trainer_needs_nothing_of_the_operator(wheels: Mapping[str, Path]) -> None:
     needed = required(wheels[TRAINER])
 
-    ours = {f"quantumtrainingjob-{part}=={VERSION}" for part in ("contract", "report")}
+    ours = {f"quantumtrainingjob-{part}=={VERSION}" for part in ("contract", "report", "simulator[tfq]")}
     assert {each for each in needed if each.startswith("quantum")} == ours
     assert {"tensorflow", "tensorflow-quantum"} <= needed
     assert not {"kopf", "kubernetes", "aiohttp", "pydantic", "pyyaml"} & needed
+
+
+def test_the_simulator_needs_no_tensorflow(wheels: Mapping[str, Path]) -> None:
+    contract = f"quantumtrainingjob-contract=={VERSION}"
+
+    assert required(wheels[SIMULATOR]) == {contract, "cirq-core", "numpy", "sympy"}
+    assert required(wheels[SIMULATOR], "tensorflow") == {"tensorflow", "tf-keras"}
+    assert required(wheels[SIMULATOR], "tfq") == {"tensorflow", "tensorflow-quantum", "tf-keras"}
 
 
 def test_the_extras_of_the_command_are_the_other_distributions(wheels: Mapping[str, Path]) -> None:
@@ -136,11 +162,12 @@ def test_the_extras_of_the_command_are_the_other_distributions(wheels: Mapping[s
 @pytest.mark.parametrize(
     ("name", "beside", "absent"),
     [
-        (CONTRACT, (), "pydantic,yaml,kopf,numpy,qtj,qtj_operator,qtj_report,qtj_trainer"),
-        (REPORT, (CONTRACT,), "pydantic,yaml,kopf,numpy,matplotlib,qtj,qtj_operator,qtj_trainer"),
-        (OPERATOR, (CONTRACT,), "typer,rich,numpy,tensorflow,qtj,qtj_report,qtj_trainer"),
-        (TRAINER, (CONTRACT, REPORT), "kopf,kubernetes,pydantic,qtj,qtj_operator"),
-        (COMMAND, (CONTRACT, OPERATOR, REPORT), "kopf,tensorflow,qtj_trainer"),
+        (CONTRACT, (), "pydantic,yaml,kopf,numpy,qtj,qtj_operator,qtj_report,qtj_simulator,qtj_trainer"),
+        (REPORT, (CONTRACT,), "pydantic,yaml,kopf,numpy,matplotlib,qtj,qtj_operator,qtj_simulator,qtj_trainer"),
+        (OPERATOR, (CONTRACT,), "typer,rich,numpy,tensorflow,qtj,qtj_report,qtj_simulator,qtj_trainer"),
+        (SIMULATOR, (CONTRACT,), "kopf,pydantic,qtj,qtj_operator,qtj_report,qtj_trainer"),
+        (TRAINER, (CONTRACT, REPORT, SIMULATOR), "kopf,kubernetes,pydantic,qtj,qtj_operator"),
+        (COMMAND, (CONTRACT, OPERATOR, REPORT), "kopf,tensorflow,qtj_simulator,qtj_trainer"),
     ],
 )
 def test_a_distribution_is_imported_with_those_alone_that_it_asks_for(
@@ -172,20 +199,52 @@ def test_the_command_alone_checks_the_fields_of_pods(unpacked: Mapping[str, Path
     assert "Kubernetes does not have this field: write image" in ended.stdout + ended.stderr
 
 
-def test_the_trainers_libraries_load(unpacked: Mapping[str, Path]) -> None:
-    program = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
-    libraries = sorted(unpacked[TRAINER].rglob("*.so"))
+@pytest.fixture(scope="module")
+def simulator(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the simulator and what it asks for alone."""
+    python = tmp_path_factory.mktemp("simulator") / "venv" / "bin" / "python"
+    subprocess.run([UV, "venv", "-q", "--python", sys.executable, python.parents[1]], check=True)
+    pins = ("-c", ROOT / "requirements" / "dev.txt")
+    install = (UV, "pip", "install", "-q", "--python", python, *pins, wheels[CONTRACT], wheels[SIMULATOR])
+    subprocess.run(install, check=True)
+    return python
 
-    assert len(libraries) == 3
+
+def test_the_simulator_alone_computes_a_gradient(simulator: Path) -> None:
+    ended = subprocess.run([simulator, "-I", "-c", GRADIENT], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    angles = (0.375, 0.625)
+    slopes = [-math.sin(angle) for angle in angles]
+    assert [float(each) for each in ended.stdout.split()] == pytest.approx(
+        [*map(math.cos, angles), *slopes, sum(slopes)], abs=1e-12
+    )
+
+
+def test_a_layer_of_the_simulator_alone_says_what_it_needs(simulator: Path) -> None:
+    ended = subprocess.run([simulator, "-I", "-c", LAYER], capture_output=True, text=True, check=False)
+
+    assert ended.stderr.splitlines()[-1] == (
+        "ImportError: PQC needs TensorFlow: install quantumtrainingjob-simulator with its extra tensorflow"
+    )
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_its_libraries_load(unpacked: Mapping[str, Path], name: str) -> None:
+    program = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
+    libraries = sorted(unpacked[name].rglob("*.so"))
+
+    assert {library.name for library in libraries} == LIBRARIES[name]
     subprocess.run([sys.executable, "-c", program, *libraries], check=True)
 
 
-def test_without_a_compiler_there_is_no_trainer(wheels: Mapping[str, Path], tmp_path: Path) -> None:
-    python = wheels[TRAINER].parent / "venv" / "bin" / "python"
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_without_a_compiler_there_is_no_wheel(wheels: Mapping[str, Path], tmp_path: Path, name: str) -> None:
+    python = wheels[name].parent / "venv" / "bin" / "python"
 
     ended = subprocess.run(
         [python, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
-        cwd=ROOT / FOLDERS[TRAINER],
+        cwd=ROOT / FOLDERS[name],
         env={"PATH": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -19,7 +19,7 @@ def summary(statements: int, lines: int, branches: int = 0, taken: int = 0) -> d
     [
         ("operator/qtj/local/store.py", "qtj.local"),
         ("operator/qtj/retry.py", "qtj"),
-        ("trainer/qtj_trainer/simulate/fused/plan.py", "qtj_trainer.simulate"),
+        ("trainer/qtj_simulator/fused/plan.py", "qtj_simulator.fused"),
     ],
 )
 def test_a_file_counts_for_its_package(path: str, package: str) -> None:
@@ -36,7 +36,7 @@ def test_a_package_without_statements_is_covered() -> None:
 
 def test_the_table_has_a_line_for_each_package_and_one_for_all() -> None:
     files = {
-        "trainer/qtj_trainer/run/tree.py": summary(10, 10),
+        "trainer/qtj_trainer/arrays/tree.py": summary(10, 10),
         "operator/qtj/local/store.py": summary(20, 10),
         "operator/qtj/local/client.py": summary(10, 5),
     }
@@ -45,6 +45,6 @@ def test_the_table_has_a_line_for_each_package_and_one_for_all() -> None:
 
     assert [line.split() for line in lines] == [
         ["qtj.local", "30", "50.0%"],
-        ["qtj_trainer.run", "10", "100.0%"],
+        ["qtj_trainer.arrays", "10", "100.0%"],
         ["all", "40", "62.5%"],
     ]

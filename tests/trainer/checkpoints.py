@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from qtj_trainer.run.checkpoints import Checkpoints
-from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import Store
+from qtj_trainer.stored.checkpoints import Checkpoints
+from qtj_trainer.stored.position import Epoch, Gradient, Position
 from qtj_trainer.workloads.options import Options
 
 OPTIONS = Options(epochs=10)

@@ -10,7 +10,7 @@ import sympy
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.specification import Specification
+from qtj_simulator.specification import Specification
 
 Array = NDArray[Any]
 

@@ -1,7 +1,7 @@
 """The engine's operation of a small circuit."""
 
-from qtj_trainer.simulate.fused.op import FusedOp
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.op import FusedOp
+from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 QUBITS = 4

@@ -20,11 +20,11 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.plan import make_plan
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.specification import specified
 from tests.trainer.circuits import Case
 from tests.trainer.gate_menu import Random, qubit_gates
 

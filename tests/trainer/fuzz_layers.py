@@ -13,12 +13,11 @@ import tensorflow as tf
 import tensorflow_quantum
 from numpy.typing import NDArray
 
-from qtj_trainer import tfq
-from qtj_trainer.engines import Precision
-from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.op import FusedOp
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator import NoisyPQC, tfq
+from qtj_simulator.engines import Precision
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.op import FusedOp
+from qtj_simulator.specification import specified
 from tests.trainer.circuits import Case
 from tests.trainer.fuzz import SYMBOLS, Comparison, gates_with_symbols, matrix_of, numbers_for, random_case, run, times
 from tests.trainer.gate_menu import Random, channel_classes

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from qtj_trainer.run.array_state import ArrayState
-from qtj_trainer.run.epochs import RunningEpoch, running_epochs
-from qtj_trainer.run.program_training import ProgramTraining
-from qtj_trainer.run.tree import State
+from qtj_trainer.arrays.tree import State
+from qtj_trainer.program.array_state import ArrayState
+from qtj_trainer.program.epochs import RunningEpoch, running_epochs
+from qtj_trainer.program.program_training import ProgramTraining
 from qtj_trainer.workloads.options import Options
 from tools.resume.session import InProcess
 

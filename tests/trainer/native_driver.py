@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.build import SOURCES, build
-from qtj_trainer.simulate.fused.engine import Engine
-from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.packed import packed
-from qtj_trainer.simulate.fused.plan import Plan
-from qtj_trainer.simulate.fused.program import compile_plans
+from qtj_simulator.fused.build import SOURCES, build
+from qtj_simulator.fused.engine import Engine
+from qtj_simulator.fused.library import library
+from qtj_simulator.fused.packed import packed
+from qtj_simulator.fused.plan import Plan
+from qtj_simulator.fused.program import compile_plans
 
 __all__ = ["Array", "Driver", "Numbers", "in_python"]
 

@@ -6,8 +6,8 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.noise.layer import Estimate
-from qtj_trainer.simulate.specification import Readout
+from qtj_simulator.noise.layer import Estimate
+from qtj_simulator.specification import Readout
 
 __all__ = ["CHANNELS", "deviation", "exact_values", "random_circuit"]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.cli import app
-from qtj_trainer.run.signals import Stop
 from tests.trainer.processes import tf_configs
 
 REPOSITORY = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ def limited(limit: int) -> Iterator[Path]:
 
 def main(free: int, arguments: list[str]) -> None:
     if free:  # only then: it imports TensorFlow, and a training that is refused must not
-        from qtj_trainer.simulate.fused.library import library
+        from qtj_simulator.fused.library import library
 
         library().qtj_assume_free(free)
     app(arguments, standalone_mode=False, obj=Stop())

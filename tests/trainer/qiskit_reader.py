@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from qiskit import qasm3
 from qiskit.quantum_info import SparsePauliOp, Statevector
 
-from qtj_trainer.simulate.specification import Readout
+from qtj_simulator.specification import Readout
 
 
 def expectation_values(

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from qtj_contract.memory import Circuits
-from qtj_trainer.run.apart import Apart
-from qtj_trainer.run.loop import Numbers
+from qtj_trainer.loop.apart import Apart
+from qtj_trainer.loop.loop import Numbers
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 from qtj_trainer.workloads.whole_steps import takes_whole_steps
 from tests.trainer.processes import Trainer
@@ -27,7 +27,7 @@ strategy, _ = start_tensorflow(cluster)
 
 import numpy as np
 import tensorflow as tf
-from qtj_trainer.run.apart import _of_first
+from qtj_trainer.loop.apart import _of_first
 
 mine = np.array([-1e-300, 0.1, np.inf]) if cluster.leads else np.array([2.0, np.nan, 4.0])
 taken = tf.function(lambda each: strategy.run(_of_first, args=(each,)))(mine)

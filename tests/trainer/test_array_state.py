@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State
 from qtj_trainer.errors import DivergedError, UserError
-from qtj_trainer.run.array_state import ArrayState
-from qtj_trainer.run.tree import State
+from qtj_trainer.program.array_state import ArrayState
 from qtj_trainer.workloads.options import Options
 
 

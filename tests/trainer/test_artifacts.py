@@ -9,10 +9,10 @@ import pytest
 
 import qtj_contract as contract
 from qtj_trainer.errors import UserError
-from qtj_trainer.run import artifacts
-from qtj_trainer.run.artifacts import Address, Record, Result
-from qtj_trainer.run.termination import write_message
+from qtj_trainer.replica.termination import write_message
 from qtj_trainer.storage import Store
+from qtj_trainer.stored import artifacts
+from qtj_trainer.stored.artifacts import Address, Record, Result
 
 WEIGHTS = contract.Weights(uri="gs://b/weights/1.h5", sha256="1f" * 32)
 

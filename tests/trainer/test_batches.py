@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.run.batches import Batch, are_padded, batch_at, batches, steps_per_epoch
+from qtj_trainer.loop.batches import Batch, are_padded, batch_at, batches, steps_per_epoch
 from qtj_trainer.workloads import Examples
 
 Rows = list[tuple[NDArray[Any], NDArray[Any]]]

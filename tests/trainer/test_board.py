@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
 
-from qtj_trainer.run.board import Board
-from qtj_trainer.run.position import Epoch, Gradient
-from qtj_trainer.run.run_name import run_name
 from qtj_trainer.storage import open_store
+from qtj_trainer.stored.position import Epoch, Gradient
+from qtj_trainer.stored.run_name import run_name
+from qtj_trainer.tensorboard.board import Board
 from tests.trainer.events import counts, read, values
 from tests.trainer.processes import Trainer
 

@@ -13,11 +13,11 @@ import tf_keras
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from qtj_trainer.run.board import Board
-from qtj_trainer.run.introduction import Introduction
-from qtj_trainer.simulate import PQC
-from qtj_trainer.simulate.picture import MOST_GATES, picture
+from qtj_simulator import PQC
 from qtj_trainer.storage import open_store
+from qtj_trainer.tensorboard.board import Board
+from qtj_trainer.tensorboard.circuit_picture import MOST_GATES, picture
+from qtj_trainer.tensorboard.introduction import Introduction
 from qtj_trainer.workloads.qcnn import QcnnOptions
 from tests.trainer.events import read, values
 

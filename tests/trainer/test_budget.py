@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.engine import Engine, lanes, lent_memory, shared_memory
-from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.plan import make_plan
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.engine import Engine, lanes, lent_memory, shared_memory
+from qtj_simulator.fused.library import library
+from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 REPOSITORY = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qtj_contract import CaptureRecord
-from qtj_trainer.run.capture_files import CaptureFiles
+from qtj_trainer.replica.capture_files import CaptureFiles
 from qtj_trainer.storage import Store, open_store
 
 PATH = "logs/qcnn/plugins/profile/step-9"

@@ -14,10 +14,10 @@ from tensorflow.tsl.profiler.protobuf import xplane_pb2
 import qtj_contract as contract
 from qtj_contract import Capture
 from qtj_trainer.errors import StoppedError, UserError
-from qtj_trainer.run.captures import Captures, planned_captures
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.replica.captures import Captures, planned_captures
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
+from qtj_trainer.stored.position import Epoch, Position
 from tests.trainer.loops import Folder
 from tests.trainer.processes import free_ports, tf_configs
 
@@ -83,7 +83,7 @@ def test_a_profile_has_the_steps_that_were_asked_for(replica: Replica, tmp_path:
 def test_a_profile_by_time_ends_with_a_step(replica: Replica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock advances by a quarter of a second at each boundary."""
     times = iter(range(1_000_000))
-    monkeypatch.setattr("qtj_trainer.run.captures.time.monotonic", lambda: next(times) / 4)
+    monkeypatch.setattr("qtj_trainer.replica.captures.time.monotonic", lambda: next(times) / 4)
 
     train(replica, [Capture(elapsed="1s", duration="500ms")], steps=12)
 
@@ -179,8 +179,8 @@ def test_an_interrupted_training_leaves_no_trace_running(replica: Replica, tmp_p
 def test_a_peer_that_has_stored_nothing_in_this_attempt_is_named_although_it_had_in_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_trainer.run.captures._PATIENCE", 0.5)
-    monkeypatch.setattr("qtj_trainer.run.tracing.has_safe_traces", lambda: True)
+    monkeypatch.setattr("qtj_trainer.replica.captures._PATIENCE", 0.5)
+    monkeypatch.setattr("qtj_trainer.replica.tracing.has_safe_traces", lambda: True)
     before = tmp_path / LOGS / "elapsed-0s"
     before.mkdir(parents=True)
     (before / "worker-1.xplane.pb").write_bytes(b"of the first attempt")
@@ -227,7 +227,7 @@ def test_a_follower_that_cannot_be_traced_safely_is_not_and_the_leader_says_so(
     with Captures(leader, asked, Position()) as leading, Captures(follower, asked, Position()) as following:
         for step in range(4):
             for each, is_safe in ((following, False), (leading, True)):
-                monkeypatch.setattr("qtj_trainer.run.tracing.has_safe_traces", lambda answer=is_safe: answer)
+                monkeypatch.setattr("qtj_trainer.replica.tracing.has_safe_traces", lambda answer=is_safe: answer)
                 each.reach(step, 0)
 
     why = "worker-1: a trace can end this process, because TensorFlow's tracer is not corrected"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qtj_contract import CaptureRecord
-from qtj_trainer.simulate.fused.build import compiler
+from qtj_simulator.fused.build import compiler
 from tests.trainer.processes import Ended, Trainer, eventually
 from tests.trainer.test_captures import LOGS, steps_of
 from tests.trainer.test_tensorboard import TensorBoard

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from qtj_trainer.errors import TrainerError, TryAgainError, UserError
-from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
-from qtj_trainer.run.checkpoints import clear_checkpoints
-from qtj_trainer.run.position import Position
 from qtj_trainer.storage import MissingObjectError, Store, open_store
 from qtj_trainer.storage.files import FileStore
+from qtj_trainer.stored.artifacts import arrays_from_bytes, arrays_to_bytes
+from qtj_trainer.stored.checkpoints import clear_checkpoints
+from qtj_trainer.stored.position import Position
 from tests.trainer.checkpoints import FOLDER, NUMBERS, after, made_of, steps
 
 

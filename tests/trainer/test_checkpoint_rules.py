@@ -4,8 +4,8 @@ from hashlib import sha256
 
 import pytest
 
-from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import Store
+from qtj_trainer.stored.position import Epoch, Gradient, Position
 from tests.trainer.checkpoints import FOLDER, NUMBERS, after, made_of, steps
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from qtj_trainer.errors import TryAgainError, UserError
-from qtj_trainer.run.position import Position
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.storage.files import FileStore
+from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads.options import Options
 from qtj_trainer.workloads.qcnn import QcnnOptions
 from tests.trainer.checkpoints import JOB, OPTIONS, STATE, Model, after, checkpoints, save

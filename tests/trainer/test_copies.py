@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_trainer.errors import TryAgainError
-from qtj_trainer.run.copies import Copies
+from qtj_trainer.stored.copies import Copies
 
 
 class Bucket:

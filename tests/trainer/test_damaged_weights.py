@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.array_state import ArrayState
-from qtj_trainer.run.artifacts import arrays_from_bytes, arrays_to_bytes
+from qtj_trainer.program.array_state import ArrayState
+from qtj_trainer.stored.artifacts import arrays_from_bytes, arrays_to_bytes
 
 GOOD = ArrayState({"w": np.arange(200.0), "b": np.zeros(2)}).dump()
 MEMBER = GOOD.index(b"\x93NUMPY")

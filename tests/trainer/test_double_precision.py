@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate import PQC
-from qtj_trainer.simulate.fused.engine import Engine
+from qtj_simulator import PQC
+from qtj_simulator.fused.engine import Engine
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer import differences
 from tests.trainer.circuits import Case, cases

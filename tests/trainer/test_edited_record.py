@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.artifacts import Record, arrays_to_bytes
 from qtj_trainer.run.infer import infer
+from qtj_trainer.stored.artifacts import Record, arrays_to_bytes
 from qtj_trainer.workloads.qcnn import QcnnOptions
 
 RECORD: dict[str, Any] = {

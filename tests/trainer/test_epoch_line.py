@@ -1,7 +1,7 @@
 """The line of the log that an epoch has."""
 
-from qtj_trainer.run.position import Epoch
-from qtj_trainer.run.progress_log import held_out_line
+from qtj_trainer.stored.position import Epoch
+from qtj_trainer.stored.progress_log import held_out_line
 
 
 def test_the_line_of_an_epoch_marks_the_numbers_of_the_held_out_set() -> None:

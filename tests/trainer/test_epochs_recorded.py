@@ -9,9 +9,9 @@ import pytest
 
 import qtj_contract as contract
 from qtj_contract.progress_log import read_progress
-from qtj_trainer.run.position import Epoch
-from qtj_trainer.run.program_log import show_log
-from qtj_trainer.run.progress_log import epoch_line, log_progress
+from qtj_trainer.program.program_log import show_log
+from qtj_trainer.stored.position import Epoch
+from qtj_trainer.stored.progress_log import epoch_line, log_progress
 
 PROGRESS = contract.Progress(epoch=3, epochs=9, step=21, loss=0.5, accuracy=0.75)
 

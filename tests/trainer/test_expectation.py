@@ -9,7 +9,7 @@ import sympy
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate import expectation_layer
+from qtj_simulator import expectation_layer
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
 
 Array = NDArray[Any]

@@ -12,11 +12,11 @@ import sympy
 import tf_keras
 from numpy.typing import NDArray
 
+from qtj_simulator import PQC
 from qtj_trainer.errors import TryAgainError
-from qtj_trainer.run.exported import store_circuits
-from qtj_trainer.simulate import PQC
 from qtj_trainer.storage import open_store
 from qtj_trainer.storage.files import FileStore
+from qtj_trainer.stored.exported import store_circuits
 from qtj_trainer.weights import load_weights
 from qtj_trainer.workloads.qcnn import Model, Qcnn, QcnnOptions
 from tests.trainer.circuits import Case

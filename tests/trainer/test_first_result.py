@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import sympy
 
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.gates import Angle
-from qtj_trainer.simulate.fused.library import FILE
-from qtj_trainer.simulate.fused.plan import make_plan
-from qtj_trainer.simulate.fused.reading import elementary
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.gates import Angle
+from qtj_simulator.fused.library import FILE
+from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.reading import elementary
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.specification import specified
 
 HUGE, SMALL = 1 << 21, 1 << 12
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_double)

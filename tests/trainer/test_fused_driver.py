@@ -9,11 +9,11 @@ import cirq
 import numpy as np
 import pytest
 
-from qtj_trainer.simulate.fused.build import compiler
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.build import compiler
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.native_driver import Array, Driver, Numbers, in_python
 from tests.trainer.test_noise_native import arrays_for, compiled, run

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.shape import Tuning
 from qtj_trainer import circuits
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.shape import Tuning
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 

@@ -14,8 +14,8 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_trainer.engines import EngineName
-from qtj_trainer.simulate import PQC
+from qtj_simulator import PQC
+from qtj_simulator.engines import EngineName
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
 from tests.trainer.processes import REPOSITORY
 
@@ -144,7 +144,7 @@ def test_a_layer_without_inputs_and_one_without_weights() -> None:
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    with caplog.at_level(logging.WARNING, logger="qtj_trainer"):
+    with caplog.at_level(logging.WARNING, logger="qtj_simulator"):
         yield caplog
 
 

@@ -16,14 +16,14 @@ import pytest
 import sympy
 from numpy.typing import NDArray
 
-from qtj_trainer.cpu import default_threads
-from qtj_trainer.simulate.fused.build import build, build_operations, compiler
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.cpu import default_threads
+from qtj_simulator.fused.build import build, build_operations, compiler
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.library import library
+from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 Array = NDArray[Any]
@@ -146,12 +146,12 @@ def out_of_memory() -> None:
 
 
 def test_a_missing_library_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=r"python -m qtj_trainer\.simulate\.fused\.build"):
+    with pytest.raises(UnsupportedError, match=r"python -m qtj_simulator\.fused\.build"):
         library(tmp_path / "libqtj_fused.so")
 
 
 def test_without_a_compiler_nothing_is_built(tmp_path: Path) -> None:
-    script = REPOSITORY / "trainer/qtj_trainer/simulate/fused/build.py"
+    script = REPOSITORY / "trainer/qtj_simulator/fused/build.py"
     ended = subprocess.run(
         [sys.executable, str(script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
     )

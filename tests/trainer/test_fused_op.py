@@ -17,9 +17,9 @@ import sympy
 import tensorflow as tf
 import tf_keras
 
-from qtj_trainer.simulate import PQC
-from qtj_trainer.simulate.fused.engine import lanes, lent_memory
-from qtj_trainer.simulate.fused.library import OPERATIONS, library
+from qtj_simulator import PQC
+from qtj_simulator.fused.engine import lanes, lent_memory
+from qtj_simulator.fused.library import OPERATIONS, library
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.fused_operation import QUBITS, operation
 from tests.trainer.test_fused_layer import gradients, layer_of, turns
@@ -46,7 +46,7 @@ answer = tf.saved_model.load(folder + "/model").signatures["serving_default"]
 inputs = tf.constant(np.load(folder + "/inputs.npy"))
 [values] = answer(inputs).values()
 np.save(folder + "/values.npy", values)
-assert not {"qtj_trainer", "cirq", "tf_keras"} & set(sys.modules)
+assert not {"qtj_simulator", "qtj_trainer", "cirq", "tf_keras"} & set(sys.modules)
 """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_simulator.fused.gates import UnsupportedError
 from tests.trainer.fused_operation import operation
 from tests.trainer.processes import REPOSITORY
 
@@ -96,7 +96,7 @@ def out_of_memory() -> None:
 
 
 def test_a_missing_library_of_operations_is_beyond_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from qtj_trainer.simulate.fused import op
+    from qtj_simulator.fused import op
 
     monkeypatch.setattr(op, "OPERATIONS", tmp_path / "libqtj_op.so")
 

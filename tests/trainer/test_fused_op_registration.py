@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.simulate.fused import op
-from qtj_trainer.simulate.fused.build import SOURCES, compiler
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.library import OPERATIONS
+from qtj_simulator.fused import op
+from qtj_simulator.fused.build import SOURCES, compiler
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.library import OPERATIONS
 
 FUNCTIONS = re.findall(r"(TF_\w+), \(", (SOURCES / "tensorflow.h").read_text())
 STATUS = """

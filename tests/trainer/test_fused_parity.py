@@ -9,11 +9,11 @@ import sympy
 from hypothesis import given
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.blocks import Block, constant_beginning, fuse
-from qtj_trainer.simulate.fused.engine import Engine
-from qtj_trainer.simulate.fused.gates import Gate
-from qtj_trainer.simulate.fused.parity import move_gates, preserves_parity
-from qtj_trainer.simulate.fused.program import compile_plans
+from qtj_simulator.fused.blocks import Block, constant_beginning, fuse
+from qtj_simulator.fused.engine import Engine
+from qtj_simulator.fused.gates import Gate
+from qtj_simulator.fused.parity import move_gates, preserves_parity
+from qtj_simulator.fused.program import compile_plans
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 from tests.trainer.test_fused_exact import HARD, VARIANTS, check, plan_for

@@ -10,15 +10,15 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtj_trainer.simulate.fused.blocks import Block
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.nodes import BlockNode, Node
-from qtj_trainer.simulate.fused.plan import Plan, make_plan
-from qtj_trainer.simulate.fused.program import compile_plans
-from qtj_trainer.simulate.fused.reading import elementary
-from qtj_trainer.simulate.fused.schedule import schedule
-from qtj_trainer.simulate.fused.shape import Shape, Tuning, shape_for
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.blocks import Block
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.nodes import BlockNode, Node
+from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.program import compile_plans
+from qtj_simulator.fused.reading import elementary
+from qtj_simulator.fused.schedule import schedule
+from qtj_simulator.fused.shape import Shape, Tuning, shape_for
+from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 
 LINE = cirq.LineQubit.range(8)

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from qtj_contract.memory import EXAMPLES_IN_LANES, TILE_BITS
-from qtj_trainer.simulate.fused.schedule import Layout, Pass, schedule
-from qtj_trainer.simulate.fused.shape import Shape, Tuning, shape_for, tunings_for
+from qtj_simulator.fused.schedule import Layout, Pass, schedule
+from qtj_simulator.fused.shape import Shape, Tuning, shape_for, tunings_for
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ import pytest
 import sympy
 from hypothesis import given
 
-from qtj_trainer.simulate.fused.blocks import Block, causal_cone, constant_beginning, fuse
-from qtj_trainer.simulate.fused.nodes import block_nodes, by_layers
-from qtj_trainer.simulate.fused.observables import Observables, Pair, Term, observe, read
-from qtj_trainer.simulate.fused.parity import move_gates
-from qtj_trainer.simulate.fused.plan import make_plan
-from qtj_trainer.simulate.fused.program import compile_plans
-from qtj_trainer.simulate.fused.schedule import schedule
-from qtj_trainer.simulate.fused.shape import Shape, Tuning, shape_for
+from qtj_simulator.fused.blocks import Block, causal_cone, constant_beginning, fuse
+from qtj_simulator.fused.nodes import block_nodes, by_layers
+from qtj_simulator.fused.observables import Observables, Pair, Term, observe, read
+from qtj_simulator.fused.parity import move_gates
+from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.program import compile_plans
+from qtj_simulator.fused.schedule import schedule
+from qtj_simulator.fused.shape import Shape, Tuning, shape_for
 from tests.trainer.circuits import Case, cases
 from tests.trainer.test_fused_exact import HARD
 

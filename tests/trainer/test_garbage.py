@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from qtj_trainer.run.garbage import none_collected
+from qtj_trainer.replica.garbage import none_collected
 
 
 def test_nothing_is_collected_in_the_block_and_later_collections_ignore_its_objects() -> None:

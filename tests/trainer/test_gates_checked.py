@@ -10,13 +10,13 @@ import sympy
 from cirq.circuits.qasm_output import QasmUGate
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate import PQC, NoisyPQC
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.plan import make_plan
-from qtj_trainer.simulate.fused.reading import elementary
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.noise.channels import channel_of
+from qtj_simulator import PQC, NoisyPQC
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.reading import elementary
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.noise.channels import channel_of
 from tests.trainer.circuits import Case
 from tests.trainer.noisy_circuits import exact_values
 

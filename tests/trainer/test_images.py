@@ -8,7 +8,7 @@ import tf_keras
 from PIL import Image
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.batches import Batch, batches
+from qtj_trainer.loop.batches import Batch, batches
 from qtj_trainer.workloads.images import Images, ImagesOptions
 from tests.trainer.processes import Trainer
 

@@ -10,8 +10,7 @@ import sympy
 import tensorflow as tf
 import tf_keras
 
-from qtj_trainer import tfq
-from qtj_trainer.simulate import PQC, NoisyPQC
+from qtj_simulator import PQC, NoisyPQC, tfq
 
 QUBIT = cirq.LineQubit(0)
 WEIGHTS = sympy.symbols("w0:4")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.run.board import Board
-from qtj_trainer.run.checkpoints import Checkpoint
-from qtj_trainer.run.introduction import Introduction
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.workload_training import WorkloadTraining
+from qtj_trainer.stored.checkpoints import Checkpoint
+from qtj_trainer.stored.position import Epoch, Position
+from qtj_trainer.tensorboard.board import Board
+from qtj_trainer.tensorboard.introduction import Introduction
 from tests.trainer.test_curves import QCNN, loop_of, options_of
 
 Seen = list[tuple[int, int | None]]

@@ -6,7 +6,7 @@ import pytest
 
 import qtj_contract as contract
 from qtj_trainer.errors import TryAgainError
-from qtj_trainer.run.termination import write_message
+from qtj_trainer.replica.termination import write_message
 
 MESSAGE = contract.TerminationMessage(error="something is wrong: correct it")
 

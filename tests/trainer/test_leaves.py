@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qtj_trainer.run.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
+from qtj_trainer.arrays.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
 
 
 class Variable:

@@ -7,8 +7,8 @@ import pytest
 import tf_keras
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.program.keras_model import KerasModel
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.keras_model import KerasModel
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qtj_contract.control_groups import memory_limit
-from qtj_trainer.simulate.fused.library import library
+from qtj_simulator.fused.library import library
 
 VERSION_2 = ("0::/\n", "memory.max", "memory.current", "")
 VERSION_1 = (

@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from qtj_contract import statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
-from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.fused.library import library
+from qtj_simulator import NoisyPQC
+from qtj_simulator.fused.library import library
 from tests.trainer.fused_operation import operation
 from tests.trainer.peak import REPOSITORY, limited
 
@@ -81,7 +81,7 @@ def test_a_beginning_that_does_not_fit_is_computed_again_with_the_same_bits(resu
 
 
 def test_a_process_with_a_small_limit_is_told_and_not_killed() -> None:
-    with limited(700 << 20) as group:
+    with limited(560 << 20) as group:
         gradient, value = run("with_what_is_free", group=group)["with_what_is_free"]
 
     needs = "25 qubits needs 512 MiB more, and [0-9.]+ MiB are free: 24 qubits would fit"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from qtj_trainer.run.moments import moments
+from qtj_trainer.loop.moments import moments
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import qtj_contract as contract
-from qtj_trainer.run import artifacts
-from qtj_trainer.run.artifacts import Record, Result
 from qtj_trainer.storage import open_store
+from qtj_trainer.stored import artifacts
+from qtj_trainer.stored.artifacts import Record, Result
 from tests.trainer.processes import Trainer
 
 

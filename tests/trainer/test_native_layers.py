@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.simulate.fused.build import SOURCES
+from qtj_simulator.fused.build import SOURCES
 
 FILES = sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")])
 

@@ -8,9 +8,9 @@ import pytest
 import sympy
 import tensorflow as tf
 
-from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.noise import circuit as noisy
-from qtj_trainer.simulate.noise.channels import Channel, channel_of
+from qtj_simulator import NoisyPQC
+from qtj_simulator.noise import circuit as noisy
+from qtj_simulator.noise.channels import Channel, channel_of
 from tests.trainer.noisy_circuits import CHANNELS, deviation, exact_values, random_circuit
 
 ONE_EXAMPLE = tf.zeros((1, 0))

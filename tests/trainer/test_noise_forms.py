@@ -8,13 +8,13 @@ import pytest
 import sympy
 import tensorflow as tf
 
-from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.fused.observables import read
-from qtj_trainer.simulate.noise.circuit import noisy_circuit
-from qtj_trainer.simulate.noise.op import Trajectories
-from qtj_trainer.simulate.noise.phases import without_phase
-from qtj_trainer.simulate.noise.program import compile_program
-from qtj_trainer.simulate.noise.unitaries import Unitaries
+from qtj_simulator import NoisyPQC
+from qtj_simulator.fused.observables import read
+from qtj_simulator.noise.circuit import noisy_circuit
+from qtj_simulator.noise.op import Trajectories
+from qtj_simulator.noise.phases import without_phase
+from qtj_simulator.noise.program import compile_program
+from qtj_simulator.noise.unitaries import Unitaries
 from tests.trainer.noisy_circuits import exact_values
 
 A, B = sympy.symbols("a b")

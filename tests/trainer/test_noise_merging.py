@@ -9,11 +9,11 @@ import sympy
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate import NoisyPQC
-from qtj_trainer.simulate.fused.reading import elementary
-from qtj_trainer.simulate.noise.channels import Channel, channel_of
-from qtj_trainer.simulate.noise.circuit import noisy_circuit
-from qtj_trainer.simulate.noise.merging import commute, composed
+from qtj_simulator import NoisyPQC
+from qtj_simulator.fused.reading import elementary
+from qtj_simulator.noise.channels import Channel, channel_of
+from qtj_simulator.noise.circuit import noisy_circuit
+from qtj_simulator.noise.merging import commute, composed
 from tests.trainer.noisy_circuits import deviation, exact_values
 
 FIRST, SECOND = cirq.LineQubit.range(2)

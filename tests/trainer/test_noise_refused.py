@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from qtj_trainer.simulate import PQC, NoisyPQC
+from qtj_simulator import PQC, NoisyPQC
 
 FIRST, SECOND = cirq.LineQubit.range(2)
 CIRCUIT = cirq.Circuit(cirq.H(FIRST), cirq.CNOT(FIRST, SECOND))

@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import json, sys
 import cirq, tensorflow as tf
-from qtj_trainer.simulate import NoisyPQC
+from qtj_simulator import NoisyPQC
 
 cpus = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpus[0], [tf.config.LogicalDeviceConfiguration()] * 3)

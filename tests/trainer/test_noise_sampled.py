@@ -10,9 +10,9 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate import PQC, NoisyPQC
-from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.noise.shifts import shift_rule
+from qtj_simulator import PQC, NoisyPQC
+from qtj_simulator.fused.library import library
+from qtj_simulator.noise.shifts import shift_rule
 from tests.trainer.noisy_circuits import exact_values
 
 Array = NDArray[Any]

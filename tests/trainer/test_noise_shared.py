@@ -9,11 +9,11 @@ import pytest
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.fused.library import library
-from qtj_trainer.simulate.fused.observables import read
-from qtj_trainer.simulate.noise.circuit import noisy_circuit
-from qtj_trainer.simulate.noise.program import Program, compile_program
-from qtj_trainer.simulate.noise.unitaries import Unitaries
+from qtj_simulator.fused.library import library
+from qtj_simulator.fused.observables import read
+from qtj_simulator.noise.circuit import noisy_circuit
+from qtj_simulator.noise.program import Program, compile_program
+from qtj_simulator.noise.unitaries import Unitaries
 from tests.trainer.noisy_circuits import random_circuit
 from tests.trainer.test_fused_exact import VARIANTS
 from tests.trainer.test_noise_native import Given

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qtj_trainer.run.artifacts import arrays_to_bytes
-from qtj_trainer.run.checkpoints import Checkpoints
-from qtj_trainer.run.position import Epoch, Gradient, Position
 from qtj_trainer.storage import Store
+from qtj_trainer.stored.artifacts import arrays_to_bytes
+from qtj_trainer.stored.checkpoints import Checkpoints
+from qtj_trainer.stored.position import Epoch, Gradient, Position
 from qtj_trainer.workloads.options import Options
 
 LAST = {

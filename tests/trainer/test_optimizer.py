@@ -10,7 +10,7 @@ import tensorflow as tf
 import tf_keras
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.optimizer import _learning_rate, learning_rate_at, optimizer_of
+from qtj_trainer.loop.optimizer import _learning_rate, learning_rate_at, optimizer_of
 from qtj_trainer.workloads.options import Optimizer, Options, Schedule
 
 STEPS = 100

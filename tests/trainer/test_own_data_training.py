@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from google.cloud import storage
 
-from qtj_trainer.engines import EngineName
+from qtj_simulator.engines import EngineName
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.checkpoints import Checkpoints
-from qtj_trainer.run.position import Epoch, Position
 from qtj_trainer.storage import open_store
+from qtj_trainer.stored.checkpoints import Checkpoints
+from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads.own_data import own_data
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 from tests.trainer.processes import Trainer

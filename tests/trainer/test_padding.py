@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from qtj_trainer.run.batches import Batch, batches
-from qtj_trainer.run.position import Position
-from qtj_trainer.run.synchronous import Synchronous
-from qtj_trainer.simulate.fused.op import FusedOp
+from qtj_simulator.fused.op import FusedOp
+from qtj_trainer.loop.batches import Batch, batches
+from qtj_trainer.loop.synchronous import Synchronous
+from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads import Examples
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 

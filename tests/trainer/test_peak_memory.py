@@ -7,7 +7,7 @@ import pytest
 
 from qtj_contract import STATES, statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
-from qtj_trainer.simulate.fused.engine import lanes
+from qtj_simulator.fused.engine import lanes
 from tests.trainer.peak import limited, peak, peaks
 
 MIB = 1 << 20

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import sympy
 
-from qtj_trainer.simulate.fused.engine import Engine, lanes
-from qtj_trainer.simulate.fused.plan import make_plan
-from qtj_trainer.simulate.fused.shape import Tuning
-from qtj_trainer.simulate.specification import specified
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.shape import Tuning
+from qtj_simulator.specification import specified
 
 REPOSITORY = Path(__file__).parents[2]
 

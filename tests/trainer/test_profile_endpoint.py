@@ -10,10 +10,10 @@ import pytest
 
 import qtj_contract as contract
 from qtj_contract import Capture, CaptureRecord, ProfileSchedule
-from qtj_trainer.run.captures import Captures
-from qtj_trainer.run.position import Position
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.replica.captures import Captures
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
+from qtj_trainer.stored.position import Position
 from tests.trainer.test_captures import LOGS, steps_in, take_steps
 
 ID = "0123abcd"

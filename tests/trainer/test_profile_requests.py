@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_contract import Capture, ProfileSchedule
-from qtj_trainer.run.profile_requests import LateError, ProfileRequests, RefusedError
+from qtj_trainer.replica.profile_requests import LateError, ProfileRequests, RefusedError
 
 ID, OTHER = "0123abcd", "99999999"
 REPLICAS = ("worker-0", "worker-1")

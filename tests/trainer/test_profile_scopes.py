@@ -15,8 +15,8 @@ from qtj_trainer.replicate.strategy import start_tensorflow
 strategy, _ = start_tensorflow(Cluster.alone(), devices=2)  # with one there is no exchange
 
 import tensorflow as tf
-from qtj_trainer.run.position import Position
-from qtj_trainer.run.synchronous import Synchronous
+from qtj_trainer.stored.position import Position
+from qtj_trainer.loop.synchronous import Synchronous
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
 options, workload = QcnnOptions(qubits=4, rounds=4, epochs=2, batch_size=8), Qcnn()

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-from qtj_trainer.simulate.fused.build import compiler
+from qtj_simulator.fused.build import compiler
 from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, free_ports, listens, tf_configs
 
 CAPTURES = 3

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qtj_trainer.run.position import Epoch
-from qtj_trainer.run.program_board import ProgramBoard
 from qtj_trainer.storage import Store
+from qtj_trainer.stored.position import Epoch
+from qtj_trainer.tensorboard.program_board import ProgramBoard
 from tests.trainer.events import read, values
 from tests.trainer.loops import Folder
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qtj_trainer.run.artifacts import arrays_from_bytes
+from qtj_trainer.stored.artifacts import arrays_from_bytes
 from tests.trainer.processes import Trainer
 from tests.trainer.test_program import KERAS_3, run
 

@@ -6,7 +6,7 @@ import urllib.request
 import numpy as np
 import pytest
 
-from qtj_trainer.run.artifacts import arrays_from_bytes
+from qtj_trainer.stored.artifacts import arrays_from_bytes
 from tests.trainer.loops import LOOP, Folder, steps_in
 from tests.trainer.processes import free_ports, tf_configs
 

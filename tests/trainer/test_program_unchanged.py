@@ -1,6 +1,6 @@
 """A program whose first epoch changes nothing of its state: by mistake, or rightly."""
 
-from qtj_trainer.run.artifacts import arrays_from_bytes
+from qtj_trainer.stored.artifacts import arrays_from_bytes
 from tests.trainer.loops import Folder
 
 START = """

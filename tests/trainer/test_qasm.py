@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qtj_trainer.simulate.qasm import to_qasm
+from qtj_simulator.qasm import to_qasm
 from tests.trainer.circuits import Case, cases
 from tests.trainer.qiskit_reader import expectation_values
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.engines import EngineName
-from qtj_trainer.simulate.fused import engine
-from qtj_trainer.simulate.fused.gates import UnsupportedError
+from qtj_simulator.engines import EngineName
+from qtj_simulator.fused import engine
+from qtj_simulator.fused.gates import UnsupportedError
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 from tests.trainer.processes import Trainer, tf_configs
 

@@ -11,9 +11,9 @@ import pytest
 
 import qtj_contract as contract
 from qtj_trainer.errors import TryAgainError, UserError
-from qtj_trainer.run.artifacts import Result
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
+from qtj_trainer.stored.artifacts import Result
 from tests.trainer.checkpoints import FOLDER, JOB, save
 
 WEIGHTS = contract.Weights(uri="gs://bucket/weights/1.h5", sha256="1f" * 32)

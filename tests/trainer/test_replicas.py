@@ -6,7 +6,7 @@ import sys
 SCRIPT = """
 import numpy as np
 import tensorflow as tf
-from qtj_trainer.run.replicas import put, read_together, separate
+from qtj_trainer.program.replicas import put, read_together, separate
 
 (processor,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * 2)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import qtj_contract as contract
-from qtj_trainer.run.artifacts import Result, store_object
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.signals import Stop
 from qtj_trainer.storage import Store, open_store
+from qtj_trainer.stored.artifacts import Result, store_object
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import qtj_contract as contract
-from qtj_trainer.run.artifacts import Address, Record, Result
 from qtj_trainer.storage import open_store
+from qtj_trainer.stored.artifacts import Address, Record, Result
 
 SHA256 = "1f" * 32
 PROGRESS = contract.Progress(epoch=25, epochs=25, step=175, loss=0.25)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State
 from qtj_trainer.errors import DivergedError, StoppedError, UserError
-from qtj_trainer.run.epochs import RunningEpoch, running_epochs
-from qtj_trainer.run.tree import State
+from qtj_trainer.program.epochs import RunningEpoch, running_epochs
 from tests.trainer.in_process import Desk, steps_of, train
 
 

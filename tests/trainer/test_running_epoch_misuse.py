@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.epochs import RunningEpoch, running_epochs
-from qtj_trainer.run.tree import State
+from qtj_trainer.program.epochs import RunningEpoch, running_epochs
 from tests.trainer.in_process import Desk, steps_of
 
 CONTRACT = {

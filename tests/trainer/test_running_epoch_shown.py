@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State
 from qtj_trainer.errors import DivergedError
-from qtj_trainer.run.adapter import REMEDY
-from qtj_trainer.run.epochs import running_epochs
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.program_training import ProgramTraining
-from qtj_trainer.run.tree import State
+from qtj_trainer.program.adapter import REMEDY
+from qtj_trainer.program.epochs import running_epochs
+from qtj_trainer.program.program_training import ProgramTraining
+from qtj_trainer.stored.position import Epoch, Position
 from tests.trainer.in_process import Desk, steps_of
 
 

@@ -13,7 +13,7 @@ from tests.trainer.processes import REPOSITORY, eventually
 BEGIN = """
 import signal, sys, time
 from pathlib import Path
-from qtj_trainer.run.signals import Stop, exit_now
+from qtj_trainer.replica.signals import Stop, exit_now
 
 stop = Stop()
 stop.listen()

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.parametrize(
     "name",
-    ["qtj_trainer.Program", "qtj_trainer.replicate.Replicator", "qtj_trainer.run.program"],
+    ["qtj_trainer.Program", "qtj_trainer.replicate.Replicator", "qtj_trainer.program.program"],
 )
 def test_help_does_not_print_the_environment(name: str) -> None:
     ended = subprocess.run(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from qtj_trainer.simulate.specification import Specification, specified
+from qtj_simulator.specification import Specification, specified
 
 A, B = sympy.symbols("a b")
 FIRST, SECOND = cirq.LineQubit.range(2)

@@ -8,8 +8,8 @@ from tests.trainer.processes import Trainer
 
 UNTIL_THE_FIRST_STEP = """
 import sys
-from qtj_trainer.run.signals import Stop, exit_now
-from qtj_trainer.run.training import Training
+from qtj_trainer.replica.signals import Stop, exit_now
+from qtj_trainer.replica.training import Training
 
 def show(training, position):
     print(position.step, *sys.modules, sep="\\n", flush=True)
@@ -26,7 +26,7 @@ NOT_NEEDED = {
     "TensorFlow Quantum, which is another engine": "tensorflow_quantum",
     "the client of a bucket, which is not used": "google.cloud.storage",
     "TensorBoard, for which nothing is drawn yet": "tensorboard",
-    "the picture of the circuit, likewise": "qtj_trainer.simulate.picture",
+    "the picture of the circuit, likewise": "qtj_trainer.tensorboard.circuit_picture",
     "SymPy's tensors, which the circuit as text and, by chance, its plan have loaded": "sympy.tensor.tensor",
     "functions that AutoGraph has rewritten": "__autograph_generated_file",
     "the report, which is written at the end": "qtj_report",

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.array_state import ArrayState
-from qtj_trainer.run.tree import State
+from qtj_trainer.program.array_state import ArrayState
 from tests.trainer.test_sharing import resumed
 from tests.trainer.test_tree import refusal, through_json
 

@@ -4,8 +4,8 @@ from math import inf, isnan, nan, sqrt
 
 import pytest
 
-from qtj_trainer.run.position import Gradient
-from qtj_trainer.run.step_report import Layout
+from qtj_trainer.loop.step_report import Layout
+from qtj_trainer.stored.position import Gradient
 
 LAYOUT = Layout(("mse",), (("line/kernel", 2), ("line/bias", 1)))
 REPORT = (0.5, 0.25, 1.0, 4.0, -2.0, 0.0)  # loss, score, mean and variance of kernel and bias

@@ -9,13 +9,13 @@ import pytest
 import tensorflow as tf
 
 from qtj_contract import Capture
-from qtj_trainer.run import synchronous
-from qtj_trainer.run.batches import batches
-from qtj_trainer.run.captures import Captures
-from qtj_trainer.run.loop import Loop
-from qtj_trainer.run.position import Position
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.loop import synchronous
+from qtj_trainer.loop.batches import batches
+from qtj_trainer.loop.loop import Loop
+from qtj_trainer.replica.captures import Captures
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
+from qtj_trainer.stored.position import Position
 from tests.trainer.processes import Trainer
 from tests.trainer.test_curves import loop_of, options_of
 
@@ -27,8 +27,8 @@ from qtj_trainer.replicate.strategy import leave_together, start_tensorflow
 cluster = Cluster.from_environment(os.environ)
 strategy, _ = start_tensorflow(cluster)
 
-from qtj_trainer.run import synchronous
-from qtj_trainer.run.position import Position
+from qtj_trainer.loop import synchronous
+from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
 synchronous._CALL_SECONDS = 1000.0

@@ -4,8 +4,8 @@ from functools import reduce
 
 import pytest
 
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.stopping import best_of, has_stopped
+from qtj_trainer.loop.stopping import best_of, has_stopped
+from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads.options import Options
 
 

@@ -5,9 +5,9 @@ import socket
 import pytest
 
 import qtj_contract as contract
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.stopping import best_of, has_stopped
-from qtj_trainer.run.telemetry import check_free, port_from
+from qtj_trainer.loop.stopping import best_of, has_stopped
+from qtj_trainer.replica.telemetry import check_free, port_from
+from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads.options import Options
 
 

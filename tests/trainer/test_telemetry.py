@@ -10,8 +10,8 @@ import pytest
 import qtj_contract as contract
 from qtj_contract.progress_log import EpochRecord, read_progress
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.progress_log import log_progress
-from qtj_trainer.run.telemetry import Telemetry, check_free, port_from
+from qtj_trainer.replica.telemetry import Telemetry, check_free, port_from
+from qtj_trainer.stored.progress_log import log_progress
 from tests.missing import skip_or_fail
 
 

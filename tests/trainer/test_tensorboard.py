@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from qtj_trainer.simulate.fused.build import compiler
+from qtj_simulator.fused.build import compiler
 from tests.trainer.processes import Process, Trainer, eventually, free_ports
 
 FOREVER = ("--qubits", "4", "--rounds", "2", "--epochs", "1000000")

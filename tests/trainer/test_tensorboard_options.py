@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from qtj_trainer.run.board import Board
-from qtj_trainer.run.introduction import Introduction
-from qtj_trainer.run.position import Epoch
 from qtj_trainer.storage import open_store
+from qtj_trainer.stored.position import Epoch
+from qtj_trainer.tensorboard.board import Board
+from qtj_trainer.tensorboard.introduction import Introduction
 from tests.trainer.processes import eventually
 from tests.trainer.test_tensorboard import TensorBoard
 

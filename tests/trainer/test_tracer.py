@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import pytest
 
-from qtj_trainer.simulate.fused.build import build_tracer, compiler
+from qtj_simulator.fused.build import build_from, compiler
+from qtj_trainer.tracer import SOURCE
 
 GROW = (
     "_ZNSt6vectorIN3tsl8profiler15TraceMeRecorder12ThreadEventsESaIS3_EE17_M_realloc_insertIJS3_EEE"
@@ -53,7 +54,7 @@ def thread(number: int, long: ctypes.Array[ctypes.c_char]) -> Thread:
 
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 def test_a_list_of_threads_grows_and_leaves_their_events_where_they_are(tmp_path: Path) -> None:
-    grow = getattr(ctypes.CDLL(str(build_tracer(tmp_path / "libqtj_tracer.so"))), GROW)
+    grow = getattr(ctypes.CDLL(str(build_from(SOURCE, tmp_path / "libqtj_tracer.so"))), GROW)
     threads, long = Threads(), ctypes.create_string_buffer(b"a name of more than fifteen letters")
 
     for number in range(600):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj_trainer.simulate.fused.build import compiler
+from qtj_simulator.fused.build import compiler
 
 MENDED = """
 import sys

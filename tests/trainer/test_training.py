@@ -15,7 +15,7 @@ from google.cloud import storage
 import qtj_contract as contract
 from qtj_contract.inference_result import result_uri
 from qtj_contract.predictions import Predictions, predictions_uri
-from qtj_trainer.simulate.fused.build import compiler
+from qtj_simulator.fused.build import compiler
 from tests.trainer.processes import Ended, Process, Trainer, eventually, free_ports, listens
 
 ACCEPTED_MSE = 0.29

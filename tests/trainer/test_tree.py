@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State, describe, leaves, rebuild
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.tree import State, describe, leaves, rebuild
 
 
 class Moments(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from qtj_trainer.arrays.tree import State, array_types, describe, is_opaque, parts_of, path_of, rebuild, variable_counts
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.array_state import ArrayState
-from qtj_trainer.run.tree import State, array_types, describe, is_opaque, parts_of, path_of, rebuild, variable_counts
+from qtj_trainer.program.array_state import ArrayState
 from qtj_trainer.workloads.options import Options
 
 

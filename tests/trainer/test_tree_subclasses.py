@@ -9,9 +9,9 @@ import pennylane.numpy
 import pytest
 from numpy.typing import NDArray
 
+from qtj_trainer.arrays.tree import describe
 from qtj_trainer.errors import UserError
-from qtj_trainer.run.array_state import ArrayState
-from qtj_trainer.run.tree import describe
+from qtj_trainer.program.array_state import ArrayState
 from tests.trainer.test_tree_numpy import resumed
 
 MASKED = np.ma.masked_equal([0.0, 1.0], 1.0)  # type: ignore[no-untyped-call]

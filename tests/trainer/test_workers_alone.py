@@ -6,8 +6,8 @@ import logging
 import pytest
 import tf_keras
 
+from qtj_trainer.program.keras_model import KerasModel
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.keras_model import KerasModel
 
 
 def prepared_as(index: int, workers: int) -> None:

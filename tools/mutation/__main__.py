@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("operator/qtj", "operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report"),
-    "trainer/qtj_trainer",
+    *("trainer/qtj_simulator", "trainer/qtj_trainer"),
 )
 NOTICED = {"killed", "timeout", "segfault", "suspicious"}
 """What mutmut calls a mutant with which the tests do not pass."""

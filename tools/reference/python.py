@@ -31,8 +31,8 @@ PUBLIC = {
     "A program of one's own": (
         "qtj_trainer.Program",
         "qtj_trainer.load",
-        "qtj_trainer.run.epochs.RunningEpoch",
-        "qtj_trainer.run.tree.State",
+        "qtj_trainer.program.epochs.RunningEpoch",
+        "qtj_trainer.arrays.tree.State",
         "qtj_trainer.errors.TryAgainError",
     ),
     "The replicator": (
@@ -42,16 +42,21 @@ PUBLIC = {
         "qtj_trainer.replicate.all_gather",
         "qtj_trainer.replicate.broadcast",
     ),
+    "Circuits without TensorFlow": (
+        "qtj_simulator.expectation_engine",
+        "qtj_simulator.Engine",
+        "qtj_simulator.UnsupportedError",
+    ),
     "Circuits in a model": (
-        "qtj_trainer.simulate.PQC",
-        "qtj_trainer.simulate.expectation_layer",
-        "qtj_trainer.simulate.NoisyPQC",
-        "qtj_trainer.simulate.Estimate",
+        "qtj_simulator.PQC",
+        "qtj_simulator.expectation_layer",
+        "qtj_simulator.NoisyPQC",
+        "qtj_simulator.Estimate",
     ),
     "Layers of TensorFlow Quantum": (
-        "qtj_trainer.tfq.layers.PQC",
-        "qtj_trainer.tfq.layers.ControlledPQC",
-        "qtj_trainer.tfq.layers.Expectation",
+        "qtj_simulator.tfq.layers.PQC",
+        "qtj_simulator.tfq.layers.ControlledPQC",
+        "qtj_simulator.tfq.layers.Expectation",
     ),
 }
 """What is documented, by chapter, each under the name by which a program imports it."""
@@ -59,7 +64,7 @@ PUBLIC = {
 _HEAD = """\
 # Python reference
 
-What a program imports from `qtj_trainer`. Generated from the docstrings by `make reference`.
+What a program imports from `qtj_trainer` and `qtj_simulator`. Generated from the docstrings by `make reference`.
 [contract.md](contract.md) says how the parts are used together, [engine.md](../design/engine.md) what a circuit may be.
 """
 
@@ -68,6 +73,7 @@ def reference() -> str:
     """Returns the reference as Markdown."""
     loader = GriffeLoader(search_paths=[ROOT / "trainer"], docstring_parser=Parser.google)
     loader.load("qtj_trainer")
+    loader.load("qtj_simulator")
     loader.resolve_aliases(implicit=True, external=False)
     lines = [_HEAD]
     for chapter, names in PUBLIC.items():
@@ -110,7 +116,7 @@ def _signature(name: str, found: Function) -> Iterator[str]:
     shown = [each for each in found.parameters if each.name not in {"self", "cls"}]
     parts = [_parameter(each) for each in shown]
     named = [position for position, each in enumerate(shown) if each.kind is ParameterKind.keyword_only]
-    if named:
+    if named and ParameterKind.var_positional not in {each.kind for each in shown}:
         parts.insert(named[0], "*")
     returned = f" -> {found.returns}" if found.returns else ""
     line = f"{name}({', '.join(parts)}){returned}"
@@ -120,7 +126,8 @@ def _signature(name: str, found: Function) -> Iterator[str]:
 
 
 def _parameter(parameter: Parameter) -> str:
-    stars = "**" if parameter.kind is ParameterKind.var_keyword else ""
+    stars = "*" if parameter.kind is ParameterKind.var_positional else ""
+    stars = "**" if parameter.kind is ParameterKind.var_keyword else stars
     default = f" = {parameter.default}" if parameter.default and not stars else ""
     return f"{stars}{parameter.name}: {parameter.annotation}{default}"
 

@@ -11,14 +11,14 @@ from tools.release.version import ROOT
 
 __all__ = ["FOLDERS", "MACHINES", "build_distributions"]
 
-FOLDERS = ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", "trainer/qtj_trainer", ".")
-_COMPILED = "trainer/qtj_trainer"
+_COMPILED = ("trainer/qtj_simulator", "trainer/qtj_trainer")
+FOLDERS = ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", *_COMPILED, ".")
 MACHINES: Mapping[str, str] = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}
-"""The processors that the trainer's wheel is built for, and the compiler for each on another machine."""
+"""The processors that the wheels with native code are built for, and the compiler for each on another machine."""
 
 
 def build_distributions(folder: Path, tools: Path, time: int, root: Path = ROOT) -> None:
-    """Builds the wheels of all distributions, the trainer's for each processor, and one source archive of them all.
+    """Builds the wheels of all distributions, those with native code for each processor, and one source archive.
 
     Args:
         folder: Where to put them.
@@ -33,7 +33,7 @@ def build_distributions(folder: Path, tools: Path, time: int, root: Path = ROOT)
     common = {**os.environ, "SOURCE_DATE_EPOCH": str(time), "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     build = (tools / "python", "-m", "hatchling", "build", "-d", folder, "-t")
     for source in FOLDERS:
-        for environment in map(_cross, MACHINES) if source == _COMPILED else ({},):
+        for environment in map(_cross, MACHINES) if source in _COMPILED else ({},):
             subprocess.run([*build, "wheel"], cwd=root / source, env={**common, **environment}, check=True)
     subprocess.run([*build, "sdist"], cwd=root, env=common, check=True)
     for wheel in folder.glob("*-linux_*.whl"):

@@ -7,20 +7,24 @@ from zipfile import ZipFile
 
 from tools.cluster.images import project_version
 
-__all__ = ["PACKAGES", "faults", "main"]
+__all__ = ["LIBRARIES", "PACKAGES", "faults", "main"]
 
 PACKAGES = {
     "quantumtrainingjob": "qtj",
     "quantumtrainingjob_contract": "qtj_contract",
     "quantumtrainingjob_operator": "qtj_operator",
     "quantumtrainingjob_report": "qtj_report",
+    "quantumtrainingjob_simulator": "qtj_simulator",
     "quantumtrainingjob_trainer": "qtj_trainer",
 }
 """The package that each distribution has, and it alone."""
 
 _COMMAND = "quantumtrainingjob"
-_PLATFORM = "quantumtrainingjob_trainer"
-_LIBRARIES = {"libqtj_fused.so", "libqtj_op.so", "libqtj_tracer.so"}
+LIBRARIES = {
+    "quantumtrainingjob_simulator": {"libqtj_fused.so", "libqtj_op.so"},
+    "quantumtrainingjob_trainer": {"libqtj_tracer.so"},
+}
+"""The native libraries of each distribution that has some; its wheels are for one platform each."""
 
 
 def faults(wheel: Path) -> list[str]:
@@ -32,14 +36,14 @@ def faults(wheel: Path) -> list[str]:
         members = archive.namelist()
     found = [f"it has {member}, which is of another package" for member in _strangers(name, members)]
     libraries = {Path(member).name for member in members if member.endswith(".so")}
-    wanted = _LIBRARIES if name == _PLATFORM else set()
+    wanted = LIBRARIES.get(name, set())
     found += [f"it has no {library}" for library in sorted(wanted - libraries)]
     found += [f"it has {library}, which is none of its libraries" for library in sorted(libraries - wanted)]
     if version != project_version():
         found.append(f"it is not of version {project_version()}")
-    if name == _PLATFORM and not re.fullmatch(r"py3-none-manylinux_2_\d+_(x86_64|aarch64)", tag):
+    if wanted and not re.fullmatch(r"py3-none-manylinux_2_\d+_(x86_64|aarch64)", tag):
         found.append("its name has no manylinux tag, so package indexes refuse it")
-    if name != _PLATFORM and tag != "py3-none-any":
+    if not wanted and tag != "py3-none-any":
         found.append("it is not for every platform, although it is pure Python")
     return found
 

@@ -15,10 +15,10 @@ import numpy as np
 import tensorflow as tf
 import tf_keras as keras
 
-from qtj_trainer.run.checkpoints import State
-from qtj_trainer.run.keras_callback import training_callback
-from qtj_trainer.run.keras_model import KerasModel
-from qtj_trainer.run.program_training import ProgramTraining
+from qtj_trainer.program.keras_callback import training_callback
+from qtj_trainer.program.keras_model import KerasModel
+from qtj_trainer.program.program_training import ProgramTraining
+from qtj_trainer.stored.checkpoints import State
 from qtj_trainer.workloads.options import Options
 from tools.resume.session import InProcess
 

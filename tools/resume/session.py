@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from qtj_trainer.run.replica import Replica
-from qtj_trainer.run.session import Session
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.program.session import Session
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
 
 __all__ = ["InProcess"]
 

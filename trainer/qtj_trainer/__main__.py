@@ -3,11 +3,14 @@
 import sys
 from importlib.util import find_spec
 
-from qtj_trainer.run.signals import Stop
+from qtj_trainer.replica.signals import Stop
 
 _NEEDED = ("typer", "numpy", "prometheus_client", "cirq", "tensorflow", "tf_keras", "tensorflow_quantum")
 """Modules that may be missing if the sources of a checkout are on the path."""
-_INSTALL = "pip install ./operator/qtj_contract ./operator/qtj_report ./trainer/qtj_trainer in a checkout of qtj"
+_INSTALL = (
+    "pip install ./operator/qtj_contract ./operator/qtj_report ./trainer/qtj_simulator ./trainer/qtj_trainer"
+    " in a checkout of qtj"
+)
 
 if __name__ == "__main__":
     # Before the imports: NumPy alone starts a thread for each processor.

@@ -16,10 +16,7 @@ from typing import ClassVar
 
 import qtj_contract as contract
 
-__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError", "cause_of", "reason_of"]
-
-_LONGEST = 200
-"""Characters of another library's message that are shown."""
+__all__ = ["DivergedError", "StoppedError", "TrainerError", "TryAgainError", "UserError", "cause_of"]
 
 
 class TrainerError(Exception):
@@ -57,8 +54,3 @@ class StoppedError(TrainerError):
 def cause_of(problem: OSError) -> str:
     """Returns why a call of the system failed, without the address that `socket.create_server` adds to the reason."""
     return os.strerror(problem.errno) if problem.errno else str(problem)
-
-
-def reason_of(problem: Exception) -> str:
-    """Returns the message of a library's exception as part of a sentence: on one line, with a limited length."""
-    return (" ".join(str(problem).split()) or type(problem).__name__)[:_LONGEST]

@@ -31,10 +31,11 @@ __all__ = ["run", "serve"]
 _MODULES = (
     "qtj_trainer.run.cli",
     "qtj_trainer.replicate.strategy",  # this imports TensorFlow
-    "qtj_trainer.circuits", "qtj_trainer.simulate", "qtj_trainer.simulate.picture", "qtj_trainer.simulate.qasm",
-    "qtj_trainer.run.apart", "qtj_trainer.run.board", "qtj_trainer.run.coordinated", "qtj_trainer.run.introduction",
-    "qtj_trainer.run.model_graph", "qtj_trainer.run.operations", "qtj_trainer.run.outcome",
-    "qtj_trainer.run.synchronous", "qtj_trainer.run.undecodable", "qtj_trainer.weights",
+    "qtj_simulator.noise.layer", "qtj_simulator.pqc", "qtj_simulator.qasm",
+    "qtj_trainer.circuits", "qtj_trainer.loop.apart", "qtj_trainer.loop.coordinated", "qtj_trainer.loop.synchronous",
+    "qtj_trainer.run.operations", "qtj_trainer.run.outcome", "qtj_trainer.run.undecodable",
+    "qtj_trainer.tensorboard.board", "qtj_trainer.tensorboard.circuit_picture",
+    "qtj_trainer.tensorboard.introduction", "qtj_trainer.tensorboard.model_graph", "qtj_trainer.weights",
 )  # fmt: skip
 """What trainings and inferences import. Not TensorFlow Quantum, whose import starts threads."""
 
@@ -110,7 +111,7 @@ def _set_folder(folder: Path) -> None:
 
 
 def _load() -> None:
-    from qtj_trainer.run.garbage import none_collected
+    from qtj_trainer.replica.garbage import none_collected
     from qtj_trainer.tracer import patch_tracer
 
     with none_collected():

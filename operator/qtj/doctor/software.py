@@ -19,8 +19,8 @@ _NAMED = 3
 _TENSORFLOW = "import qtj_trainer, tensorflow, tensorflow_quantum; print(tensorflow.__version__)"
 _ENGINE = """
 import sys
-from qtj_trainer.simulate.fused.gates import UnsupportedError
-from qtj_trainer.simulate.fused.library import FILE, library
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.library import FILE, library
 try:
     library()
     print(FILE)

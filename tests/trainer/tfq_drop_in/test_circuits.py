@@ -9,7 +9,7 @@ import sympy
 import tensorflow_quantum as tfq
 from google.protobuf.message import DecodeError
 
-from qtj_trainer.tfq.circuits import Circuit, Structure, divided
+from qtj_simulator.tfq.circuits import Circuit, Structure, divided
 
 FIRST, SECOND = cirq.GridQubit.rect(1, 2)
 ANGLE = sympy.Symbol("angle")

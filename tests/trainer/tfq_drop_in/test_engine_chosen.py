@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_quantum
 import tf_keras
 
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 
 QUBITS = cirq.GridQubit.rect(1, 3)
 ANGLES = sympy.symbols("a b")
@@ -35,7 +35,7 @@ def pqc(module: Any = tfq, **options: Any) -> Any:
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What the trainer logged; TensorFlow has warnings of its own."""
-    return [record.getMessage() for record in caplog.records if record.name == "qtj_trainer"]
+    return [record.getMessage() for record in caplog.records if record.name == "qtj_simulator"]
 
 
 def test_the_engine_simulates_a_circuit_after_data() -> None:

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 
 Array = NDArray[Any]
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 import tensorflow_quantum
 
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 
 LAYERS = [name for name in vars(tensorflow_quantum.layers) if name[0].isupper()]
 
@@ -30,7 +30,7 @@ def test_a_layer_takes_the_same_arguments(layer: str) -> None:
 def test_a_program_may_import_tensorflow_first() -> None:
     program = """
 import tensorflow as tf
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 assert issubclass(tfq.layers.PQC, tf.keras.layers.Layer), tf.keras.__version__
 """
 

@@ -8,7 +8,7 @@ from tests.trainer.processes import free_ports
 PROGRAM = """
 import sys
 import tensorflow as tf
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 import cirq
 import sympy
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow_quantum
 
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 from tests.trainer.tfq_drop_in.tutorials import TUTORIALS, Tutorial
 
 TOLERANCES = {"values": 1e-5, "gradient": 2e-3, "sampled": 0.06}
@@ -24,5 +24,5 @@ def test_a_tutorial_computes_the_same_with_one_changed_import(
     for name, expected in theirs.items():
         tolerance = next((value for start, value in TOLERANCES.items() if name.startswith(start)), 1e-4)
         np.testing.assert_allclose(ours[name], expected, atol=tolerance, rtol=1e-4, err_msg=name)
-    lines = [record.getMessage() for record in caplog.records if record.name == "qtj_trainer"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "qtj_simulator"]
     assert len(lines) == ON_TFQ.get(tutorial.__name__, 0), lines

@@ -11,7 +11,7 @@ import sympy
 import tensorflow as tf
 import tensorflow_quantum
 
-from qtj_trainer import tfq
+from qtj_simulator import tfq
 from tests.trainer.tfq_drop_in.tutorials import seeded
 
 FIRST, SECOND = cirq.GridQubit.rect(1, 2)

@@ -16,7 +16,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from qtj_trainer.errors import DivergedError, TryAgainError, UserError, reason_of
+from qtj_contract.printable import reason_of
+from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet

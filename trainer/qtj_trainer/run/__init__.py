@@ -1,1 +1,1 @@
-"""One run of the trainer, from its environment to its exit code."""
+"""Training, evaluation and inference of a workload, by the command line."""

@@ -19,11 +19,12 @@ import typer
 
 import qtj_contract as contract
 from qtj_contract.digests import is_sha256
-from qtj_trainer.errors import StoppedError, TrainerError, UserError, reason_of
+from qtj_contract.printable import reason_of
+from qtj_trainer.errors import StoppedError, TrainerError, UserError
+from qtj_trainer.replica.signals import Stop, exit_now
+from qtj_trainer.replica.termination import report_error, write_message
 from qtj_trainer.run.evaluate import check_evaluator
 from qtj_trainer.run.infer import infer
-from qtj_trainer.run.signals import Stop, exit_now
-from qtj_trainer.run.termination import report_error, write_message
 from qtj_trainer.run.train import train
 from qtj_trainer.workloads import WORKLOADS, Workload
 

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 import qtj_contract as contract
 from qtj_trainer.errors import StoppedError, TryAgainError, UserError
+from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.artifacts import Address, Result, read_verified
-from qtj_trainer.run.checkpoints import Checkpoint
-from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
 from qtj_trainer.run.resources import check_memory
-from qtj_trainer.run.run_name import run_name
+from qtj_trainer.stored.artifacts import Address, Result, read_verified
+from qtj_trainer.stored.checkpoints import Checkpoint
+from qtj_trainer.stored.run_name import run_name
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.board import Board
-    from qtj_trainer.run.loop import Loop
+    from qtj_trainer.loop.loop import Loop
+    from qtj_trainer.tensorboard.board import Board
 
 __all__ = ["check_evaluator", "evaluate"]
 
@@ -70,8 +70,8 @@ def evaluate(run: Run) -> Result:
     with none_collected():
         loop = _loop(run)
 
-    from qtj_trainer.run.board import Board
     from qtj_trainer.run.undecodable import inputs_named
+    from qtj_trainer.tensorboard.board import Board
 
     name = run_name(run.replica.environment)
     with Board(run.replica.store, name) as board, inputs_named(*loop.examples):
@@ -84,7 +84,7 @@ def _loop(run: Run) -> "Loop":
     strategy, _ = start_tensorflow(Cluster.alone(), devices=run.options.devices)
     run.replica.telemetry.activity = "preparing"
 
-    from qtj_trainer.run.synchronous import Synchronous
+    from qtj_trainer.loop.synchronous import Synchronous
 
     training, held_out = run.encoded(run.workload.split(run.options))
     return Synchronous(run.workload, run.options, strategy, training=training, held_out=held_out)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import qtj_contract as contract
+from qtj_trainer.arrays.metrics import finite
 from qtj_trainer.errors import UserError
+from qtj_trainer.replica.garbage import none_collected
+from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
-from qtj_trainer.run.garbage import none_collected
-from qtj_trainer.run.inference_result import report_inference
-from qtj_trainer.run.metrics import finite
 from qtj_trainer.run.predictions import predictions_of, store_predictions
 from qtj_trainer.storage import open_store
+from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _predict(
     workload: Workload, options: "Options", weights: bytes, held_out: Arrays
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     with none_collected():
+        from qtj_trainer.loop.batches import Batch, batches, steps_per_epoch
         from qtj_trainer.replicate.strategy import start_tensorflow
-        from qtj_trainer.run.batches import Batch, batches, steps_per_epoch
         from qtj_trainer.run.undecodable import inputs_named
         from qtj_trainer.weights import load_weights
 

@@ -9,9 +9,9 @@ from typing import Self
 
 import qtj_contract as contract
 from qtj_trainer.errors import UserError
+from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replicate.terms import Terms
-from qtj_trainer.run.checkpoints import Checkpoints
-from qtj_trainer.run.replica import Replica
+from qtj_trainer.stored.checkpoints import Checkpoints
 from qtj_trainer.workloads import Examples, Split, Workload
 from qtj_trainer.workloads.options import Options
 

@@ -6,8 +6,8 @@ are in libraries, which are loaded when such a graph is first built: in the coor
 
 import tensorflow as tf
 
-from qtj_trainer.run.batches import batches
-from qtj_trainer.run.synchronous import Synchronous
+from qtj_trainer.loop.batches import batches
+from qtj_trainer.loop.synchronous import Synchronous
 from qtj_trainer.workloads import Workload
 from qtj_trainer.workloads.options import Options
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import qtj_contract as contract
 from qtj_contract.version import installed_version
+from qtj_trainer.arrays.metrics import finite
 from qtj_trainer.libraries import tensorflow_version
-from qtj_trainer.run.artifacts import Address, Record, Result, arrays_to_bytes, store_object
-from qtj_trainer.run.exported import store_circuits
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.metrics import finite
-from qtj_trainer.run.position import Epoch, Position
+from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_to_bytes, store_object
+from qtj_trainer.stored.exported import store_circuits
+from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.weights import dump_weights
 from qtj_trainer.workloads import Arrays
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.loop import Loop
+    from qtj_trainer.loop.loop import Loop
 
 __all__ = ["store_outcome"]
 

@@ -17,22 +17,22 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from qtj_contract.memory import ReplicaMemory
-from qtj_trainer.run.artifacts import Result
+from qtj_trainer.replica.garbage import none_collected
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.evaluate import evaluate
-from qtj_trainer.run.garbage import none_collected
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Position
-from qtj_trainer.run.replica import Replica
 from qtj_trainer.run.resources import check_memory
-from qtj_trainer.run.signals import Stop
 from qtj_trainer.run.workload_training import WorkloadTraining
+from qtj_trainer.stored.artifacts import Result
+from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads import Split, Workload
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from qtj_trainer.run.loop import Loop
+    from qtj_trainer.loop.loop import Loop
 
 __all__ = ["train"]
 
@@ -115,9 +115,9 @@ def _train_and_store(run: Run) -> None:
 
 
 def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
-    from qtj_trainer.run.apart import Apart
-    from qtj_trainer.run.coordinated import Coordinated
-    from qtj_trainer.run.synchronous import Synchronous
+    from qtj_trainer.loop.apart import Apart
+    from qtj_trainer.loop.coordinated import Coordinated
+    from qtj_trainer.loop.synchronous import Synchronous
 
     training, held_out = run.encoded(split)
     if not run.replica.cluster.is_coordinated:

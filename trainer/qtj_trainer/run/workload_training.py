@@ -6,19 +6,19 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from qtj_trainer.run.captures import Captures, planned_captures
-from qtj_trainer.run.checkpoints import Checkpoint
+from qtj_trainer.loop.stopping import has_stopped
+from qtj_trainer.replica.captures import Captures, planned_captures
+from qtj_trainer.replica.training import Shown, Training
 from qtj_trainer.run.job import Run
-from qtj_trainer.run.position import Epoch, Position
-from qtj_trainer.run.progress_log import held_out_line
-from qtj_trainer.run.run_name import run_name
-from qtj_trainer.run.stopping import has_stopped
-from qtj_trainer.run.training import Shown, Training
+from qtj_trainer.stored.checkpoints import Checkpoint
+from qtj_trainer.stored.position import Epoch, Position
+from qtj_trainer.stored.progress_log import held_out_line
+from qtj_trainer.stored.run_name import run_name
 
 if TYPE_CHECKING:
-    from qtj_trainer.run.board import Board
-    from qtj_trainer.run.introduction import Introduction
-    from qtj_trainer.run.loop import Loop
+    from qtj_trainer.loop.loop import Loop
+    from qtj_trainer.tensorboard.board import Board
+    from qtj_trainer.tensorboard.introduction import Introduction
 
 __all__ = ["WorkloadTraining"]
 
@@ -99,7 +99,7 @@ class WorkloadTraining(Training):
             self._board.show_step(step, self._loop.measured(), self._loop.learning_rate_of(step))
 
     def _opened_board(self) -> "Board":
-        from qtj_trainer.run.board import Board
+        from qtj_trainer.tensorboard.board import Board
 
         return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
 
@@ -110,7 +110,7 @@ class WorkloadTraining(Training):
                 self._board.introduce(self._introduction(), start.step)
 
     def _introduction(self) -> "Introduction":
-        from qtj_trainer.run.introduction import Introduction
+        from qtj_trainer.tensorboard.introduction import Introduction
 
         run, loop = self._run, self._loop
         options = run.workload.as_run(run.options, loop.model)

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from qtj_trainer.libraries import tensorflow_version
 
-__all__ = ["LIBRARY", "has_safe_traces", "patch_tracer", "serve_profiles"]
+__all__ = ["LIBRARY", "SOURCE", "has_safe_traces", "patch_tracer", "serve_profiles"]
 
+SOURCE = Path(__file__).parent / "threads.c"
 LIBRARY = Path(__file__).parent / "libqtj_tracer.so"
-"""Where `python -m qtj_trainer.simulate.fused.build` and the wheels put the library."""
+"""Where `python -m qtj_trainer.tracer.build` and the wheels put the library."""
 
 _PATCHED = "2.18."
 """The versions of TensorFlow for which `threads.c` is correct."""
@@ -66,7 +67,7 @@ def serve_profiles(port: int | None) -> None:
     if not has_safe_traces():
         log.warning(
             "port %d serves no profiles: a profile can kill a process with TensorFlow %s, unless it is 2.18 from"
-            " PyPI and %s is loaded first; python -m qtj_trainer.simulate.fused.build compiles that library",
+            " PyPI and %s is loaded first; python -m qtj_trainer.tracer.build compiles that library",
             port, tensorflow_version() or "of unknown version", LIBRARY.name,
         )  # fmt: skip
         return

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 import qtj_contract as contract
 from qtj_contract.memory import Circuits, ReplicaMemory, memory_of
-from qtj_trainer.cpu import default_threads
-from qtj_trainer.engines import EngineName, Precision
+from qtj_simulator.cpu import default_threads
+from qtj_simulator.engines import EngineName, Precision
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows
@@ -184,7 +184,7 @@ class Qcnn(Workload):
         """Builds expectation values; in the hybrid model, a dense layer of 8 and one of 1 follow, both linear."""
         import tf_keras
 
-        from qtj_trainer.simulate import expectation_layer
+        from qtj_simulator import expectation_layer
 
         built = _built(options)
         first, hidden, answer, *more = _seeds(options, 2 + options.filters)

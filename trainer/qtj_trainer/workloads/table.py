@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.errors import UserError, reason_of
+from qtj_contract.printable import reason_of
+from qtj_trainer.errors import UserError
 
 __all__ = ["Table", "read_csv", "read_npz"]
 

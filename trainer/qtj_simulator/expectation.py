@@ -1,0 +1,41 @@
+"""The fused engine for a circuit of Cirq."""
+
+import cirq
+
+from qtj_simulator.cpu import default_threads
+from qtj_simulator.engines import Precision
+from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.plan import fused_circuit
+from qtj_simulator.specification import Readouts, Symbols, specified
+
+__all__ = ["expectation_engine"]
+
+
+def expectation_engine(
+    circuit: cirq.AbstractCircuit,
+    readouts: Readouts,
+    *,
+    inputs: Symbols = (),
+    weights: Symbols = (),
+    dtype: str = "float32",
+    threads: int | None = None,
+) -> Engine:
+    """Returns the engine for a circuit: it computes expectation values and their gradients from NumPy arrays.
+
+    Args:
+        circuit: The circuit, which starts from |0...0⟩. Its symbols are among `inputs` and `weights`.
+        readouts: The observables: one, or a list.
+        inputs: The symbols with a value for each example, one column each.
+        weights: The symbols with one value for all examples.
+        dtype: The precision of amplitudes: "float32" for complex64, or "float64" for complex128.
+        threads: The number of threads; None: $OMP_NUM_THREADS, or the processors that this process may use.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        UnsupportedError: If the engine does not support the circuit or the machine; the message has the reason.
+        ValueError: If the circuit has other symbols, or `dtype` is none of the two.
+        MemoryError: If there is not enough memory.
+    """
+    variant = "double" if Precision.of(dtype) is Precision.DOUBLE else ""
+    plans = fused_circuit(specified(circuit, readouts, inputs, weights)).plans(lanes(variant))
+    return Engine(*plans, threads=default_threads() if threads is None else threads, variant=variant)

@@ -1,0 +1,111 @@
+"""Channels of Cirq as branches: what may happen to a state, and how likely it is."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import cirq
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_simulator.operations import plain
+
+__all__ = ["Channel", "channel_of"]
+
+_MOST_QUBITS = 2
+_MOST_BRANCHES = 255
+_TOLERANCE = 1e-6
+_DIGITS = 12
+"""So that rounding does not decide the order of branches that are equally likely."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """A channel on one or two qubits. Channels are compared by identity.
+
+    Attributes:
+        qubits: Its qubits; the first is the more significant bit of the matrices' index.
+        probabilities: Of a mixture of unitaries, float64 (branches,); None if they depend on the state.
+        matrices: complex128 (branches, 2^q, 2^q): unitaries of a mixture, or Kraus operators.
+    """
+
+    qubits: tuple[cirq.Qid, ...]
+    probabilities: NDArray[np.float64] | None
+    matrices: NDArray[np.complex128]
+
+    def usual_first(self) -> Self:
+        """Returns the channel with its branches in the order of how likely they are, in the mean over all states.
+
+        Trajectories share what they do as long as they take first branches (`native/trajectory_usual.h`).
+        """
+        norms = np.einsum("kij,kij->k", self.matrices.conj(), self.matrices).real
+        likely = norms if self.probabilities is None else self.probabilities
+        order = np.argsort(-likely.round(_DIGITS), kind="stable")
+        sorted_probabilities = None if self.probabilities is None else self.probabilities[order]
+        return replace(self, probabilities=sorted_probabilities, matrices=self.matrices[order])
+
+
+def channel_of(operation: cirq.Operation) -> Channel:
+    """Reads a channel.
+
+    Args:
+        operation: An operation that is not unitary.
+
+    Returns:
+        Its branches, the most likely one first; of a mixture, those that can happen.
+
+    Raises:
+        ValueError: If it is a measurement, has symbols, is on more than two qubits, or is not a channel: a probability
+            is negative, or the trace of the state is not preserved.
+    """
+    operation = plain(operation)
+    if cirq.is_measurement(operation):
+        raise ValueError(f"the circuit has {operation}: remove measurements, because readouts are what is measured")
+    if cirq.is_parameterized(operation):
+        raise ValueError(f"the channel {operation} has symbols: give it numbers")
+    if len(operation.qubits) > _MOST_QUBITS:
+        raise ValueError(f"the channel {operation} is on {len(operation.qubits)} qubits: two are the most")
+    channel = _mixture(operation) or _kraus(operation)
+    if channel is None:
+        raise ValueError(f"{operation} is neither a gate nor a channel: Cirq knows no Kraus operators of it")
+    if len(channel.matrices) > _MOST_BRANCHES:
+        raise ValueError(f"the channel {operation} has {len(channel.matrices)} branches: {_MOST_BRANCHES} are the most")
+    return channel.usual_first()
+
+
+def _mixture(operation: cirq.Operation) -> Channel | None:
+    pairs = cirq.mixture(operation, None)
+    if pairs is None:
+        return None
+    probabilities = np.array([probability for probability, _ in pairs], float)
+    matrices = np.array([matrix for _, matrix in pairs], complex)
+    if not (probabilities >= 0).all():
+        raise ValueError(f"the channel {operation} has the probability {probabilities.min():g}: give 0 to 1")
+    if abs(probabilities.sum() - 1) > _TOLERANCE:
+        raise ValueError(f"the probabilities of the channel {operation} add up to {probabilities.sum():g}, not to 1")
+    _check_trace(operation, np.sqrt(probabilities)[:, None, None] * matrices)
+    happens = probabilities > 0
+    return Channel(operation.qubits, probabilities[happens] / probabilities.sum(), matrices[happens])
+
+
+def _kraus(operation: cirq.Operation) -> Channel | None:
+    operators = cirq.kraus(operation, None)
+    if operators is None:
+        return None
+    matrices = np.array(operators, complex)
+    _check_trace(operation, matrices)
+    return Channel(operation.qubits, None, matrices)
+
+
+def _check_trace(operation: cirq.Operation, operators: NDArray[np.complex128]) -> None:
+    total = np.einsum("kji,kjl->il", operators.conj(), operators)
+    off = float(np.abs(total - np.eye(len(total))).max())
+    if not off <= _TOLERANCE:  # a number that is not finite too
+        raise ValueError(
+            f"the channel {_name(operation)} does not preserve the trace: the sum of K†K over its Kraus operators K"
+            f" differs from the identity by {off:.2g}"
+        )
+
+
+def _name(operation: cirq.Operation) -> str:
+    text = str(operation)
+    return f"{type(operation.gate).__name__} on {', '.join(map(str, operation.qubits))}" if "\n" in text else text

@@ -1,0 +1,1 @@
+"""Trees of arrays of any framework, and the numbers in them."""

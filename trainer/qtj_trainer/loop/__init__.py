@@ -1,0 +1,1 @@
+"""The steps of a training: batches, optimizer, and how replicas take them together."""

@@ -1,0 +1,225 @@
+"""A model of Keras 2 or Keras 3 that a program trains.
+
+Its state in a checkpoint, as a list of arrays:
+
+    variables           of the model and the optimizer, one array each; checkpoints of the first versions end here
+    a description       of a tree in JSON, and the names of the arrays of that tree
+    the arrays          of that tree: other variables, values of each replica, and what other callbacks keep
+"""
+
+import hashlib
+import json
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_trainer.arrays.diverged import check_weights
+from qtj_trainer.arrays.tree import describe, rebuild
+from qtj_trainer.errors import UserError
+from qtj_trainer.program.adapter import REMEDY
+from qtj_trainer.program.keras_siblings import Siblings
+from qtj_trainer.replicate.cluster import Cluster
+from qtj_trainer.replicate.legacy import check_optimizer
+from qtj_trainer.stored.checkpoints import Checkpoint, Checkpoints, State
+from qtj_trainer.workloads.options import Options
+
+__all__ = ["KerasModel", "Model", "is_keras_model"]
+
+Model = Any
+"""A model of Keras 2 or Keras 3. Both have no types."""
+
+_VISIBLE_DRAWS = "call tf.keras.backend.experimental.enable_tf_random_generator() before you create layers"
+_DATA = (
+    "the order of shuffled data, unless the program calls iter(data) once for each finished epoch before fit;"
+    " with steps_per_epoch, data begin at their first example"
+)
+
+_EACH_ALONE = (
+    "each of the %d workers trains all of this model alone: create it in the scope of"
+    " tf.distribute.MultiWorkerMirroredStrategy() so that they share the steps, or take one worker"
+)
+
+log = logging.getLogger("qtj_trainer")
+
+
+def is_keras_model(thing: object) -> bool:
+    """Returns whether an object is a Keras model, without importing Keras 2 or Keras 3."""
+    loaded = [sys.modules[name] for name in ("tf_keras", "keras") if name in sys.modules]
+    return any(isinstance(thing, keras.Model) for keras in loaded)
+
+
+class KerasModel:
+    """A Keras model; after `prepare`, with its optimizer.
+
+    Attributes:
+        siblings: The other callbacks of `fit`.
+    """
+
+    name = "program"
+    suffix = "h5"
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.siblings = Siblings()
+        self._variables = [*model.variables]
+        self._is_coordinated = False
+        self._of_replicas: dict[str, NDArray[Any]] = {}
+
+    def prepare(self, cluster: Cluster) -> None:
+        """Creates the optimizer's variables.
+
+        Raises:
+            UserError: If the model cannot be trained here.
+        """
+        _check(self.model, cluster)
+        self._is_coordinated = cluster.is_coordinated
+        if cluster.size > 1 and cluster.leads and self._trains_alone:
+            log.warning(_EACH_ALONE, cluster.size)
+        self.model.optimizer.build(self.model.trainable_variables)
+        self._variables += self.model.optimizer.variables
+
+    @property
+    def _trains_alone(self) -> bool:
+        """Whether no strategy shares the steps of this model with other processes."""
+        return not self._is_coordinated and self.model.distribute_strategy.num_replicas_in_sync == 1
+
+    def fingerprint(self, _: Options) -> str:
+        """Returns a digest of the shapes of all variables and of the optimizer's class."""
+        structure = [type(self.model.optimizer).__name__, [tuple(variable.shape) for variable in self._variables]]
+        return hashlib.sha256(json.dumps(structure).encode()).hexdigest()
+
+    def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
+        """Returns the newest checkpoint, the same in all processes."""
+        from qtj_trainer.program.agreement import agree
+
+        del cluster  # the model's strategy connects the processes
+        newest = checkpoints.newest()
+        agree(newest.position.step if newest else 0, self.model.distribute_strategy)
+        return newest
+
+    def read_together(self) -> None:
+        """Reads for `state` the variables of which each replica has its own value. All processes have to call it."""
+        if not self._is_coordinated and self.model.distribute_strategy.num_replicas_in_sync > 1:
+            from qtj_trainer.program.replicas import read_together, separate
+
+            strategy = self.model.distribute_strategy
+            self._of_replicas = read_together(separate(self._named(), strategy), strategy)
+
+    def state(self) -> State:
+        """Returns the values of all variables, and what other callbacks keep; see above."""
+        named = self._named()
+        more = dict(zip(named, self._values(named.values()), strict=True))
+        values = [more.pop(str(index)) for index in range(len(self._variables))]
+        tree = {"variables": more, "replicas": self._of_replicas, "callbacks": self.siblings.state()}
+        description, arrays = describe(tree)
+        return [*values, np.array(json.dumps({"tree": description, "arrays": [*arrays]})), *arrays.values()]
+
+    def restore(self, state: State) -> None:
+        """Restores what `state` returned; the callbacks wait for `fit`."""
+        count = len(self._variables)
+        tree = _tree(state[count:])
+        values = {str(index): value for index, value in enumerate(state[:count])} | tree["variables"]
+        here = self._named()
+        fitting = {name: each for name, each in here.items() if name in values and each.shape == values[name].shape}
+        for name, variable in fitting.items():
+            self._put(variable, values[name], tree["replicas"].get(name))
+        self.siblings.stored = tree["callbacks"]
+        self._warn(lost=[name for name in values if name not in fitting])
+
+    def check_finite(self, step: int) -> None:
+        """Raises DivergedError if a trained weight is not finite."""
+        trained = self.model.trainable_variables
+        names = [getattr(each, "path", each.name) for each in trained]  # in Keras 3, only the path has the layer's name
+        check_weights(zip(names, self._values(trained), strict=True), step, REMEDY)
+
+    def warn_if_unchanged(self) -> None:
+        """Does nothing: `fit` trains this model itself."""
+
+    def dump(self) -> bytes:
+        """Encodes the weights as HDF5."""
+        from qtj_trainer.weights import dump_weights
+
+        return dump_weights(self.model)
+
+    def load(self, data: bytes, *, otherwise: str) -> Model:
+        """Puts encoded weights into the model."""
+        from qtj_trainer.weights import load_weights
+
+        load_weights(self.model, data, otherwise=otherwise)
+        return self.model
+
+    def leave_together(self, cluster: Cluster) -> None:
+        """Waits until all processes can end."""
+        from qtj_trainer.replicate.strategy import leave_together
+
+        leave_together(self.model.distribute_strategy, cluster)
+
+    def _named(self) -> dict[str, Any]:
+        """Returns all variables: those of the first versions' checkpoints by their number, others by their path."""
+        named = {str(index): each for index, each in enumerate(self._variables)}
+        if self._is_of_keras_2:
+            from qtj_trainer.program.keras_variables import more_variables
+
+            named |= more_variables(self.model, self._variables)
+        return named
+
+    @property
+    def _is_of_keras_2(self) -> bool:
+        from qtj_trainer.weights import is_of_keras_2
+
+        return is_of_keras_2(self.model)
+
+    def _warn(self, lost: Sequence[str]) -> None:
+        """Logs once what begins anew."""
+        parts = [f"the variable {name}" for name in lost]
+        if layers := self._hidden_draws():
+            parts.append(f"the random values of {', '.join(layers)} ({_VISIBLE_DRAWS})")
+        log.warning("not restored, so these begin anew: %s", "; ".join([*parts, _DATA]))
+
+    def _hidden_draws(self) -> list[str]:
+        if not self._is_of_keras_2:
+            return []
+        from qtj_trainer.program.keras_variables import hidden_draws
+
+        return hidden_draws(self.model)
+
+    def _put(self, variable: Any, value: NDArray[Any], rows: NDArray[Any] | None) -> None:
+        if rows is None:
+            variable.assign(value)
+            return
+        from qtj_trainer.program.replicas import put
+
+        put(variable, rows, self.model.distribute_strategy)
+
+    def _values(self, variables: Iterable[Any]) -> list[NDArray[Any]]:
+        """Returns the values of variables in this process, without communication."""
+        local = self.model.distribute_strategy.experimental_local_results
+        return [local(variable)[0].numpy() for variable in variables]
+
+
+def _tree(state: Sequence[NDArray[Any]]) -> dict[str, Any]:
+    """Returns what a checkpoint has after the variables; checkpoints of the first versions have nothing."""
+    if not state:
+        return {"variables": {}, "replicas": {}, "callbacks": {}}
+    header = json.loads(str(state[0]))
+    tree: dict[str, Any] = rebuild(header["tree"], dict(zip(header["arrays"], state[1:], strict=True)))
+    return tree
+
+
+def _check(model: Model, cluster: Cluster) -> None:
+    """Raises UserError for a model that cannot be trained here."""
+    from qtj_trainer.weights import is_of_keras_2
+
+    if getattr(model, "optimizer", None) is None:
+        raise UserError("the model has no optimizer: compile it before restore(model)")
+    check_optimizer(model.optimizer)
+    if is_of_keras_2(model):
+        return
+    if not hasattr(model, "distribute_strategy"):
+        raise UserError("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow, or use tf_keras")
+    if cluster.size > 1 or model.distribute_strategy.num_replicas_in_sync > 1:
+        raise UserError("a Keras 3 model trains in one process on one device: build it with tf_keras to train on more")

@@ -1,0 +1,136 @@
+"""A program's process: it becomes a replica of its job, and reports each error in one sentence when it ends.
+
+In a notebook, or in a module that another program imports, nothing of the process is changed: signals and errors are
+handled as before, a mistake raises its error, and the end of the program is not that of the process.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import TracebackType
+from typing import NoReturn
+
+import qtj_contract as contract
+from qtj_trainer.errors import TrainerError
+from qtj_trainer.program.own_source import place_of, record_source, running_source
+from qtj_trainer.program.process_owner import owns_process
+from qtj_trainer.program.program_log import show_log
+from qtj_trainer.replica.inference_result import report_inference
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop, exit_now
+from qtj_trainer.replica.termination import report_error
+from qtj_trainer.storage import read_uri
+from qtj_trainer.stored.artifacts import Address, read_verified
+from qtj_trainer.tracer import patch_tracer
+
+__all__ = ["Session"]
+
+log = logging.getLogger("qtj_trainer")
+
+
+class Session:
+    """One process of a program, from its first line to its exit code.
+
+    Attributes:
+        replica: Its replica of the job; set by `begin`.
+    """
+
+    replica: Replica
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._stop = Stop()
+        self._owns_process = owns_process(environment)
+        if self._owns_process:
+            self._stop.listen()
+        patch_tracer()
+
+    def begin(self, epochs: int) -> None:
+        """Joins the job, and serves progress from now on. If the job has its result, the process ends here.
+
+        Raises:
+            UserError: If the environment is invalid, or the artifacts cannot be written.
+            TryAgainError: If the store does not answer, or a peer was lost before all had met.
+        """
+        source = running_source() if self._owns_process else None
+        artifacts, note = place_of(self._environment, source)
+        self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
+        if self._owns_process:
+            sys.excepthook = self._end_with_error
+        show_log(leads=replica.cluster.leads)
+        if note:
+            log.info("%s", note)
+        if not self.inferring:
+            if replica.finished():
+                exit_now(0)
+            replica.check()
+            if replica.cluster.leads:
+                record_source(replica.store, source, is_job=bool(replica.job_uid))
+        replica.serve(contract.Progress(epoch=0, epochs=epochs), "running")
+        if not self.inferring:
+            replica.meet()
+
+    @property
+    def inferring(self) -> bool:
+        """Whether this is the Job of `spec.inference`, which evaluates stored weights."""
+        return bool(self._environment.get(contract.Env.WEIGHTS_URI))
+
+    def stored_weights(self) -> tuple[str, bytes]:
+        """Returns address and bytes of the weights to evaluate.
+
+        Raises:
+            UserError: If they do not exist, or their checksum is another one.
+        """
+        uri, sha256 = self._environment[contract.Env.WEIGHTS_URI], self._environment.get(contract.Env.WEIGHTS_SHA256)
+        return uri, read_uri(uri) if sha256 is None else read_verified(Address(uri, sha256))
+
+    def report(self, metrics: Mapping[str, float]) -> None:
+        """Stores and reports the metrics of an inference."""
+        environment = self._environment
+        weights = contract.Weights(
+            uri=environment[contract.Env.WEIGHTS_URI], sha256=environment.get(contract.Env.WEIGHTS_SHA256, "")
+        )
+        report_inference(environment, self.replica.store, weights, metrics)
+
+    def end(self) -> None:
+        """Ends the process with exit code 0, if it is the program's."""
+        if self._owns_process:
+            sys.stdout.flush()  # without teardown, the program's last output would be lost
+            exit_now(0)
+
+    @contextmanager
+    def mistakes_reported(self) -> Iterator[None]:
+        """Ends the process with one sentence for a `TrainerError` in the block, or raises it if the process goes on."""
+        try:
+            yield
+        except TrainerError as problem:
+            if not self._owns_process:
+                raise
+            self._fail(problem)
+
+    def _end_with_error(
+        self, kind: type[BaseException], problem: BaseException, traceback: TracebackType | None
+    ) -> None:
+        """Ends a program after an error that it has not caught. The loss of a peer asks for a retry."""
+        try:
+            with self._peers_watched():
+                raise problem  # noqa: TRY301  the context manager translates it
+        except TrainerError as translated:
+            self._fail(translated)
+        except BaseException:  # noqa: BLE001  as without this hook, but without teardown, which may wait for peers
+            # The traceback above starts with this file, which does not help the program's author.
+            sys.__excepthook__(kind, problem.with_traceback(traceback), traceback)
+            sys.stderr.flush()
+            exit_now(1)
+
+    def _peers_watched(self) -> AbstractContextManager[None]:
+        if "tensorflow" not in sys.modules:  # then it is no error of TensorFlow, whose import takes 7 seconds
+            return nullcontext()
+        from qtj_trainer.replicate.strategy import peers_watched
+
+        return peers_watched(self.replica.cluster)
+
+    def _fail(self, problem: TrainerError) -> NoReturn:
+        report_error(self._environment, str(problem))
+        exit_now(problem.exit_code)

@@ -1,0 +1,1 @@
+"""What TensorBoard shows: curves, the model, and its circuits."""

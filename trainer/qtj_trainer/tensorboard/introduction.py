@@ -1,0 +1,82 @@
+"""What TensorBoard shows of a training besides its curves: options, the layers, and the circuits."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+from tensorboard.plugins.hparams import api_pb2, summary
+
+from qtj_trainer.stored.exported import circuit_layers
+from qtj_trainer.tensorboard.model_graph import graph_of
+
+__all__ = ["Introduction", "write_introduction", "write_success"]
+
+log = logging.getLogger("qtj_trainer")
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What is the same in all steps.
+
+    Attributes:
+        options: By which TensorBoard compares runs.
+        model: The model.
+        drawing: Its circuit as text; empty without one.
+    """
+
+    options: Mapping[str, Any]
+    model: tf_keras.Model
+    drawing: str = ""
+
+
+def write_introduction(introduction: Introduction, name: str, run: Any, train: Any, step: int) -> None:
+    """Writes what is known. A part that cannot be drawn is logged and left out.
+
+    Args:
+        introduction: What is known.
+        name: Name of the run.
+        run: The writer of the run itself.
+        train: The writer of its curves.
+        step: The step after which training continues.
+    """
+    with run.as_default(0):
+        _write(summary.session_start_pb(_shown(introduction.options), group_name=name))
+    with train.as_default(step):
+        if introduction.drawing:
+            tf.summary.text("circuit", f"```\n{introduction.drawing}\n```")
+        try:
+            tf.summary.graph(graph_of(introduction.model))
+            for layer, pixels in _pictures(introduction.model):
+                tf.summary.image(f"circuit/{layer}", pixels[None])
+        except Exception as problem:  # noqa: BLE001  a gate may be of any class, and training must not end for a picture
+            log.warning("TensorBoard has no picture of the model: %s", " ".join(str(problem).split()))
+
+
+def write_success() -> None:
+    """Writes that the training is done, to the default writer."""
+    _write(summary.session_end_pb(api_pb2.STATUS_SUCCESS))
+
+
+def _write(message: Any) -> None:
+    tf.summary.experimental.write_raw_pb(message.SerializeToString())
+
+
+def _shown(options: Mapping[str, Any]) -> dict[str, bool | float | str]:
+    """Returns options as TensorBoard takes them: it knows no choices, which become their text."""
+    plain = (bool, int, float)
+    return {name: value if isinstance(value, plain) else str(value) for name, value in options.items()}
+
+
+def _pictures(model: tf_keras.Model) -> Iterator[tuple[str, Any]]:
+    """Yields each circuit of a model once, with the name of its first layer: filters have the same circuit."""
+    from qtj_trainer.tensorboard.circuit_picture import picture
+
+    seen: list[Any] = []
+    for layer in circuit_layers(model):
+        circuit = layer.specification.circuit
+        if circuit not in seen:
+            seen.append(circuit)
+            yield layer.name, picture(circuit)

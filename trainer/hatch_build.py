@@ -44,4 +44,4 @@ def _compiled(script: Path) -> list[Path]:
     assert spec is not None and spec.loader is not None  # noqa: PT018  it is our own file
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return [module.build(), module.build_operations(), module.build_tracer()]
+    return [module.build(), module.build_operations(), module.build_tracer(), module.build_loopback()]

@@ -104,6 +104,7 @@ def test_a_trainers_wheel_with_its_libraries_and_a_manylinux_tag_may_be_publishe
                 "qtj_trainer/libqtj_fused.so",
                 "qtj_trainer/libqtj_op.so",
                 "qtj_trainer/b/libqtj_tracer.so",
+                "qtj_trainer/b/libqtj_loopback.so",
             )
         )
         == []
@@ -115,6 +116,7 @@ def test_a_trainers_wheel_that_was_built_without_a_compiler_is_refused(tmp_path:
 
     assert faults(wheel(tmp_path, name, "qtj_trainer/libqtj_tracer.so")) == [
         "it has no libqtj_fused.so",
+        "it has no libqtj_loopback.so",
         "it has no libqtj_op.so",
         f"it is not of version {VERSION}",
         "its name has no manylinux tag, so package indexes refuse it",

@@ -20,7 +20,7 @@ PACKAGES = {
 
 _COMMAND = "quantumtrainingjob"
 _PLATFORM = "quantumtrainingjob_trainer"
-_LIBRARIES = {"libqtj_fused.so", "libqtj_op.so", "libqtj_tracer.so"}
+_LIBRARIES = {"libqtj_fused.so", "libqtj_op.so", "libqtj_tracer.so", "libqtj_loopback.so"}
 
 
 def faults(wheel: Path) -> list[str]:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["build", "build_operations", "build_tracer", "compiler"]
+__all__ = ["build", "build_loopback", "build_operations", "build_tracer", "compiler"]
 
 SOURCES = Path(__file__).parent / "native"
 TARGET = SOURCES / "libqtj_fused.so"
@@ -23,6 +23,8 @@ OPERATIONS = SOURCES / "libqtj_op.so"
 TRACER = Path(__file__).parents[2] / "tracer" / "libqtj_tracer.so"
 """What makes TensorFlow's tracer safe, see `qtj_trainer.tracer`: a separate library, because its symbol must be visible
 in the whole process."""
+LOOPBACK = Path(__file__).parents[2] / "loopback" / "libqtj_loopback.so"
+"""What `qtj run` preloads into each program, see `qtj_trainer.loopback`."""
 
 _COMMON = (
     "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory",
@@ -124,6 +126,22 @@ def build_tracer(target: Path = TRACER) -> Path:
     return _link([*_compiler(), *_FLAGS, TRACER.parent / "threads.c"], target)
 
 
+def build_loopback(target: Path = LOOPBACK) -> Path:
+    """Compiles and links the library that keeps ports on the loopback interface.
+
+    Args:
+        target: Where to put it.
+
+    Returns:
+        The target.
+
+    Raises:
+        FileNotFoundError: If there is no compiler.
+        subprocess.CalledProcessError: If it fails; what it said is on stderr.
+    """
+    return _link([*_compiler(), *_FLAGS, LOOPBACK.parent / "loopback.c", "-ldl"], target)
+
+
 def _compiler() -> list[str]:
     command = compiler()
     if command is None:
@@ -152,6 +170,6 @@ def _run(command: list[str | Path]) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"{build()}\n{build_operations()}\n{build_tracer()}\n")
+        sys.stdout.write(f"{build()}\n{build_operations()}\n{build_tracer()}\n{build_loopback()}\n")
     except (FileNotFoundError, subprocess.CalledProcessError) as problem:
         sys.exit(f"error: the fused engine was not built: {problem}")

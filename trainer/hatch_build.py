@@ -40,12 +40,14 @@ class NativeLibraries(BuildHookInterface[Any]):
 
 
 def _compiled(distribution: Path) -> list[Path]:
-    """Compiles what a distribution has: the simulator its engine, the trainer the library of its tracer."""
+    """Compiles what a distribution has: the simulator its engine, the trainer those of its tracer and of its ports."""
     spec = importlib.util.spec_from_file_location("build_engine", _ENGINE)
     assert spec is not None and spec.loader is not None  # noqa: PT018  it is our own file
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    tracer = distribution / "tracer"
-    if tracer.is_dir():
-        return [module.build_from(tracer / "threads.c", tracer / "libqtj_tracer.so")]
+    if (distribution / "tracer").is_dir():
+        return [
+            module.build_from(distribution / "tracer/threads.c", distribution / "tracer/libqtj_tracer.so"),
+            module.build_from(distribution / "loopback/loopback.c", distribution / "loopback/libqtj_loopback.so"),
+        ]
     return [module.build(), module.build_operations()]

@@ -101,9 +101,8 @@ def test_a_trainers_wheel_with_its_libraries_and_a_manylinux_tag_may_be_publishe
             wheel(
                 tmp_path,
                 name,
-                "qtj_trainer/libqtj_fused.so",
-                "qtj_trainer/libqtj_op.so",
                 "qtj_trainer/b/libqtj_tracer.so",
+                "qtj_trainer/b/libqtj_loopback.so",
             )
         )
         == []
@@ -114,8 +113,7 @@ def test_a_trainers_wheel_that_was_built_without_a_compiler_is_refused(tmp_path:
     name = "quantumtrainingjob_trainer-0.0.1-py3-none-any.whl"
 
     assert faults(wheel(tmp_path, name, "qtj_trainer/libqtj_tracer.so")) == [
-        "it has no libqtj_fused.so",
-        "it has no libqtj_op.so",
+        "it has no libqtj_loopback.so",
         f"it is not of version {VERSION}",
         "its name has no manylinux tag, so package indexes refuse it",
     ]

@@ -14,6 +14,7 @@ from math import ceil
 from pathlib import Path
 
 from qtj.local.extras import how_to_get_the_trainer
+from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.startable import CannotStartError, refuse_unstartable
 from qtj.local.variables import Configs, as_text, expanded, variables_of
 from qtj_contract import Env
@@ -69,7 +70,7 @@ def program_of(
     """
     container = main_container(pod["spec"]["containers"])
     own = variables_of(pod, container, configs, replaced, rewrite)
-    environment = {**base_environment(container), **own}
+    environment = confined({**base_environment(container), **own})
     words = map(as_text, (*_entrypoint(container), *(container.get("args") or ())))
     command = [expanded(rewrite(word), own) for word in words]
     program = ProcessSpec(command=command, environment=environment, folder=_folder(container), notes=tuple(_notes(pod)))
@@ -127,7 +128,7 @@ def _entrypoint(container: Object) -> Sequence[str]:
 
 def base_environment(container: Object) -> dict[str, str]:
     """Returns the environment of a container without the variables that its pod sets."""
-    return {**_inherited(), **_ENVIRONMENT, **_threads(container)}
+    return confined({**_inherited(), **_ENVIRONMENT, **_threads(container)})
 
 
 def _inherited() -> dict[str, str]:
@@ -166,4 +167,4 @@ def _notes(pod: Object) -> list[str]:
     notes = [f"the container {name} is not run on this machine: only the main one is" for name in others]
     missing = (mount for mount in main.get("volumeMounts") or () if not Path(mount["mountPath"]).exists())
     notes += (f"the volume {each['name']} is not mounted at {each['mountPath']} on this machine" for each in missing)
-    return notes
+    return notes if library() else [*notes, OPEN_PORTS]

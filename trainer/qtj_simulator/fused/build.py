@@ -119,7 +119,7 @@ def build_from(source: Path, target: Path) -> Path:
         FileNotFoundError: If there is no compiler.
         subprocess.CalledProcessError: If it fails; what it said is on stderr.
     """
-    return _link([*_compiler(), *_FLAGS, source], target)
+    return _link([*_compiler(), *_FLAGS, source, "-ldl"], target)
 
 
 def _compiler() -> list[str]:

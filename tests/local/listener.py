@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-KEPT = []
+KEPT: list[socket.socket] = []
 
 
 def bound(family: int, host: str, only: bool | None = None, kind: int = socket.SOCK_STREAM) -> str:

@@ -119,7 +119,7 @@ def _bits() -> str:
         (cirq.ry(angle)(qubit) for angle, qubit in zip(angles, qubits, strict=True)),
         map(cirq.CNOT, qubits[:-1], qubits[1:]),
     )
-    layer = PQC(circuit, [cirq.Z(qubits[-1])], weights=angles)
+    layer = PQC(circuit, [cirq.Z(qubits[-1])], weights=angles, seed=0)
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(layer(tf.zeros((8, 0))))
     digest.update(value.numpy().tobytes())

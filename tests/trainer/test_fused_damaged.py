@@ -202,3 +202,35 @@ def test_layers_that_cannot_be_are_refused(flags: int, options: dict[str, Any]) 
     operations[blocks[-1], -1] |= flags
 
     assert run(integers, compile_plans([plan]).constants) == DAMAGED
+
+
+def curvature_of(data: bytes) -> str:
+    """What the engine says of second derivatives along the inputs and the weights."""
+    circuit = ctypes.c_void_p()
+    native = library()
+    assert not native.qtj_open(data, len(data), -1, b"", 2, 1 << 16, ctypes.byref(circuit))
+    (inputs, weights), upstream = (np.zeros((1, 6)), np.zeros(21)), np.ones((1, 5))
+    along, out = (np.ones_like(inputs), np.ones_like(weights)), [np.zeros_like(each) for each in (inputs, weights)]
+    at, rates, slopes = (
+        (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        for arrays in ((inputs, weights), along, (*out, np.zeros_like(upstream)))
+    )
+    function = native["qtj_curvature"]  # not the one that others use
+    function.restype = ctypes.c_char_p
+    problem = function(circuit, ctypes.c_long(1), at, ctypes.c_void_p(upstream.ctypes.data), rates, slopes)
+    native.qtj_close(circuit)
+    return str(problem.decode()) if problem else ""
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_eigenvalue_that_is_no_number_has_no_second_derivative(value: float) -> None:
+    constants, integers = program()
+    refused = "a gate has an eigenvalue that is no finite number"
+    answers = set()
+    for place in range(min(len(constants), 200)):
+        changed = constants.copy()
+        changed[place] = value
+        answers.add(curvature_of(packed(CompiledPlan(changed, (integers,)))))
+
+    assert curvature_of(packed(CompiledPlan(constants, (integers,)))) == ""
+    assert refused in answers

@@ -24,6 +24,7 @@ static const double SAME = 1e-9; /* of eigenvalues */
 
 static const char TOO_MANY_TERMS[] =
     "a second derivative takes more than 4096 gradients: the eigenvalues of a gate have no common step";
+static const char NOT_FINITE[] = "a gate has an eigenvalue that is no finite number";
 
 /* ---- the frequencies of an angle ---- */
 
@@ -47,7 +48,8 @@ static void add_gate(Frequencies *f, const Gate *gate) {
         for (int j = 0; j < k; j++) {
             double apart = fabs(gate->constants[33 * k] - gate->constants[33 * j]);
             f->step = common_step(f->step, apart);
-            span = fmax(span, apart);
+            if (!isfinite(apart)) span = NAN; /* which fmax would leave out */
+            else if (!isnan(span)) span = fmax(span, apart);
         }
     f->span += span;
 }
@@ -109,6 +111,7 @@ static const char *add_term(Sum *s, double coefficient) {
 static const char *add_angle(Sum *s, int angle) {
     Engine *e = s->engine;
     const Frequencies *f = &s->frequencies[angle];
+    if (!isfinite(f->span)) return NOT_FINITE;
     if (f->step <= 0) return NULL;
     double count = rint(f->span / f->step);
     if (2 * count > MOST_TERMS) return TOO_MANY_TERMS;

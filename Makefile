@@ -205,6 +205,7 @@ bench-tfq: $(STAMP) ## Programs of TensorFlow Quantum with the drop-in module an
 .PHONY: bench-scale
 bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operator of Kubeflow (hours; needs Go; BENCH="--sizes 100x4 --repeat 1" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.scale $(BENCH)
+	PYTHONPATH=. $(BIN)/python -m bench.scale.large
 
 .PHONY: bench-training
 bench-training: $(STAMP) ## A training step beside the engine, and two workers beside one (half an hour; BENCH="--qubits 8" for less)

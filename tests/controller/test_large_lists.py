@@ -1,9 +1,11 @@
 """Lists and watches of jobs among which some are too large or too deep to be decoded."""
 
+import asyncio
 import json
 import tracemalloc
 from collections.abc import Sequence
 
+import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
@@ -29,15 +31,18 @@ class Paged:
 
     Attributes:
         limits: How many were asked for each time.
+        pause: Seconds before each answer.
     """
 
     def __init__(self, jobs: Sequence[bytes]) -> None:
         self._jobs = jobs
         self.limits: list[int] = []
+        self.pause = 0.0
 
     async def handle(self, request: web.Request) -> web.Response:
         begin, limit = int(request.query.get("continue", "0")), int(request.query["limit"])
         self.limits.append(limit)
+        await asyncio.sleep(self.pause)
         end = begin + limit
         answer = a_list(*self._jobs[begin:end], following=str(end) if end < len(self._jobs) else "")
         return web.Response(body=answer, content_type="application/json")
@@ -80,6 +85,17 @@ async def test_of_large_jobs_few_are_asked_for_at_a_time_and_of_small_ones_many_
     assert server.limits[:4] == [100, 25, 6, 1]
     assert server.limits[-1] == 100
     assert peak < 60_000_000, "seven such jobs took 500 MB"
+
+
+async def test_a_list_may_take_long_if_each_of_its_pages_is_soon_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qtj_operator.cluster.session._ANSWER_SECONDS", 5.0)
+    now = asyncio.get_running_loop().time
+    server = Paged([large(f"l{number}", uid=str(number), resourceVersion="7") for number in range(4)])
+    monkeypatch.setattr(server, "pause", 2.0)
+
+    begin = now()
+    assert [name for name, _ in await names_listed(server)] == ["l0", "l1", "l2", "l3"]
+    assert now() - begin > 5.0
 
 
 async def test_an_event_that_cannot_be_decoded_ends_no_watch() -> None:

@@ -29,9 +29,12 @@ memory of the operator."""
 MOST_VALUES = 50_000
 """The most values of a job. To read as many takes some hundredths of a second, in every pass."""
 
-RAW_BYTES = 2 * 1024 * 1024
-_RAW_VALUES = 4 * MOST_VALUES
+RAW_BYTES = 1024 * 1024
+_RAW_VALUES = 2 * MOST_VALUES
 """What is decoded at a time: one job with everything, or several."""
+
+_QUOTES_OF_A_VALUE = 4
+"""A text has two, and so has its name."""
 
 BEYOND = "beyondLimits"
 """The field in which an object of which only the identity is known has the reason. No job of a user has it: the CRD
@@ -71,7 +74,7 @@ def beyond(text: bytes) -> str | None:
 
 def is_decodable(text: bytes) -> bool:
     """Tells whether JSON may be decoded: it has few enough levels for Python, and costs little memory and time."""
-    if len(text) > RAW_BYTES:
+    if len(text) > RAW_BYTES or text.count(b'"') > _QUOTES_OF_A_VALUE * _RAW_VALUES:
         return False
     structure = _structure(text)
     return _values(structure) <= _RAW_VALUES and _too_deep(structure) is None

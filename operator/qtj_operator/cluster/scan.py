@@ -17,6 +17,8 @@ _MOST_BYTES = 64 * 1024
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SHALLOW = 6
+_FEW, _MANY = 100, 5000
+"""How much is skipped in one step, within a list and in all: no other thread runs in it, so it takes milliseconds."""
 _SCALAR = re.compile(rb"[^,\]}\s]+")
 _BETWEEN = re.compile(rb"[\s,:]*+")
 
@@ -24,15 +26,15 @@ _OPENING = b"[{"
 
 
 def _next_bracket(levels: int) -> re.Pattern[bytes]:
-    """Returns a pattern of what comes before a bracket, and the bracket.
+    """Returns a pattern of what comes before a bracket, and the bracket if it is near.
 
     Before it are lists and objects of so many levels: what is long has a million, and each step costs a microsecond.
     """
     flat = rb'[^"\[\]{}]++|' + _STRING.pattern
     inner = flat
     for _ in range(levels):
-        inner = flat + rb"|[\[{](?:" + inner + rb")*+[\]}]"
-    return re.compile(rb"(?:" + inner + rb")*+[\[\]{}]", re.DOTALL)
+        inner = flat + rb"|[\[{](?:" + inner + rb"){0,%d}+[\]}]" % _FEW
+    return re.compile(rb"(?:" + inner + rb"){0,%d}+([\[\]{}]?+)" % _MANY, re.DOTALL)
 
 
 _BRACKET = _next_bracket(_SHALLOW)
@@ -103,6 +105,9 @@ def _end(text: bytes, at: int) -> int:
     depth, at = 1, at + 1
     while depth:
         found = _BRACKET.match(text, at)
-        at = found.end()  # type: ignore[union-attr]  # as above
-        depth += 1 if text[at - 1] in _OPENING else -1
+        if found is None or found.end() == at:
+            raise IndexError("the text ends within a value")
+        at = found.end()
+        if found[1]:
+            depth += 1 if found[1] in _OPENING else -1
     return at

@@ -42,6 +42,10 @@ log = logging.getLogger(__name__)
 _UNHEARD_SECONDS = 145.0
 """The API server sends a bookmark every two minutes at most; kopf gives up a silent watch after 150 s."""
 
+_ANSWER_SECONDS = 60.0
+"""How long an answer may take, of a list each page: a thousand large jobs have as many pages, and each page is soon
+there. With a limit for the whole list, they would keep the operator from its first one for ever."""
+
 _EXPIRED = "1"
 """A resourceVersion that has expired: the CRD was created later."""
 
@@ -157,10 +161,11 @@ class _Middleware:
         try:
             if request.url.name == PLURAL:
                 return await self._list(request, send)
-            response = await self._send(request, send)
-            await response.read()
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                response = await self._send(request, send)
+                await response.read()
             await self._discovered(request.url.path, response)
-        except (aiohttp.ClientPayloadError, ValueError, LookupError, TypeError) as error:
+        except (aiohttp.ClientPayloadError, TimeoutError, ValueError, LookupError, TypeError) as error:
             raise aiohttp.ServerDisconnectedError(f"the answer broke off, or is another's: {error!r}") from error
         return response
 
@@ -175,14 +180,15 @@ class _Middleware:
         page, size = dict[str, str | int](), Pages(Resource.QUANTUM_TRAINING_JOBS)
         while True:
             request.url = request.url.update_query({**page, "limit": size.limit})
-            response = await self._send(request, send)
-            self._check_crd(response)
-            if not response.ok:
-                await response.read()
-                if "continue" in page and response.status == HTTPStatus.GONE:
-                    raise LookupError("the list has become too old for its next page")
-                return response
-            found = await size.read(response)
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                response = await self._send(request, send)
+                self._check_crd(response)
+                if not response.ok:
+                    await response.read()
+                    if "continue" in page and response.status == HTTPStatus.GONE:
+                        raise LookupError("the list has become too old for its next page")
+                    return response
+                found = await size.read(response)
             if found is None:
                 continue
             jobs += (trimmed(Resource.QUANTUM_TRAINING_JOBS, job) for job in found["items"])

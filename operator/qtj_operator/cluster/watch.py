@@ -30,8 +30,8 @@ _JOBS = Resource.QUANTUM_TRAINING_JOBS
 _SILENCE_SECONDS = 150.0
 """After so long without an event a watch is asked for again; `session.py` then sees to a list."""
 
-_ANSWER_SECONDS = 60.0
-"""How long a list of all jobs may take, in all its pages."""
+_LIST_SECONDS = 3600.0
+"""How long a list of all jobs may take, in all its pages; `session.py` limits each."""
 
 _CONNECT_SECONDS = 15.0
 
@@ -122,7 +122,7 @@ def _settings() -> kopf.OperatorSettings:
     settings.persistence.finalizer = _NO_FINALIZER
     settings.persistence.diffbase_storage = _NoDifferences()
     settings.networking.error_backoffs = _Patience()
-    settings.networking.request_timeout = _ANSWER_SECONDS
+    settings.networking.request_timeout = _LIST_SECONDS
     settings.networking.connect_timeout = _CONNECT_SECONDS
     settings.watching.inactivity_timeout = _SILENCE_SECONDS
     return settings

@@ -1,13 +1,16 @@
 """`qtj report -o`: the report for programs."""
 
+import errno
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
 import yaml
 
 from qtj_contract.predictions import Predictions
+from qtj_contract.whole_file import write_whole
 from tests.cli.qtj import Answer, qtj
 from tests.cli.test_report import Left
 
@@ -84,8 +87,13 @@ def test_the_report_for_programs_writes_nothing(left: Left) -> None:
 
 
 @pytest.mark.parametrize("name", ["report.txt", "report.svg"])
-def test_a_full_disk_hides_nothing_of_the_report(left: Left, name: str) -> None:
-    (left.place / name).symlink_to("/dev/full")
+def test_a_full_disk_hides_nothing_of_the_report(left: Left, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(path: Path, data: bytes) -> None:
+        if path.name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_whole(path, data)
+
+    monkeypatch.setattr("qtj.report.report.write_whole", write)
 
     answer: Answer = qtj("report", "own")
 

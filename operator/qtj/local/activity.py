@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from qtj_contract.progress_log import append_line
+from qtj_contract.whole_file import growing, write_whole
 
 __all__ = ["Activity", "activities_of", "activity_in_folder"]
 
@@ -36,9 +37,9 @@ class Activity:
         if activity != self._last:
             self._last = activity
             with suppress(OSError):  # a full disk must not end a training
-                self._path.write_text(activity, "utf-8")
+                write_whole(self._path, activity.encode())
                 line = json.dumps({"time": datetime.now(UTC).isoformat(), "activity": activity})
-                with self._log.open("ab+") as log:
+                with growing(self._log) as log:
                     append_line(log, line.encode() + b"\n")
 
     def remove(self) -> None:

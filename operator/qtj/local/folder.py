@@ -29,6 +29,7 @@ from qtj.local.logfiles import in_order
 from qtj.local.records import is_record, moved
 from qtj_contract.progress_log import append_line
 from qtj_contract.stored_source import FOLDER as SOURCE
+from qtj_contract.whole_file import growing, write_whole
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.controller.client import Object
 
@@ -204,18 +205,12 @@ class Folder:
 
     def save(self, job: Object) -> None:
         """Writes the record; if that fails, sets `complaint` and keeps the earlier record."""
-        unfinished = self.path / f".{_RECORD}"
+        text = json.dumps(job, indent=4, sort_keys=True)
         try:
-            with unfinished.open("w") as file:
-                file.write(json.dumps(job, indent=4, sort_keys=True))
-                file.flush()
-                os.fsync(file.fileno())  # else a power failure may leave an empty record
-            unfinished.replace(self.path / _RECORD)
+            write_whole(self.path / _RECORD, text.encode(), durable=True)  # else a power failure may leave it empty
         except OSError as problem:
             why = f"{problem.strerror}): make room, because a later run would continue from the earlier record"
             self.complaint = f"cannot write {self.path / _RECORD} ({why}"
-            with suppress(OSError):
-                unfinished.unlink()
         else:
             self.complaint = None
 
@@ -257,7 +252,7 @@ class Folder:
 
     def record_event(self, event: Object) -> None:
         """Records an event; it is lost if the disk is full."""
-        with suppress(OSError), (self.path / EVENTS).open("ab+") as record:
+        with suppress(OSError), growing(self.path / EVENTS) as record:
             append_line(record, json.dumps(event).encode() + b"\n")
 
     def ask_to_stop(self, *, at_once: bool) -> None:
@@ -267,7 +262,7 @@ class Folder:
             FolderError: The folder cannot be written to.
         """
         with self._explained():
-            (self.path / _STOP).write_text(_KILL if at_once else "")
+            write_whole(self.path / _STOP, (_KILL if at_once else "").encode())
 
     @property
     def is_to_stop(self) -> bool:
@@ -297,5 +292,5 @@ class Folder:
 
 
 def _append(path: Path, data: bytes) -> None:
-    with suppress(OSError), path.open("ab") as file:
+    with suppress(OSError), growing(path) as file:
         file.write(data)

@@ -15,6 +15,7 @@ from typing import Any
 
 from qtj.local.store import Change
 from qtj_contract.progress_log import append_line
+from qtj_contract.whole_file import growing
 from qtj_operator.api.job import main_container
 from qtj_operator.controller.children import PodObject
 from qtj_operator.controller.client import Object
@@ -35,7 +36,7 @@ def record_pod(folder: Path, change: Change, ports: Mapping[int, int] | None = N
         ports: The port of this machine for ports of the pod.
     """
     line = json.dumps({"type": change.type, "object": _essence(change.object, ports or {})})
-    with suppress(OSError), (folder / _NAME).open("ab+") as record:
+    with suppress(OSError), growing(folder / _NAME) as record:
         append_line(record, line.encode() + b"\n")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from qtj.cluster.connection import on_cluster
 from qtj.cluster.events import events_of_job
 from qtj.cluster.jobs import job_named
-from qtj.report.files import chosen_page_written
+from qtj.report.files import chosen_page_written, write_chosen
 from qtj.report.job import in_utc, job_content, with_course
 from qtj.report.stages import Moment, moments_of
 from qtj.report.store import read_any
@@ -55,7 +55,7 @@ def report_cluster_job(job: str, namespace: str | None, html: Path | None, form:
     if html is None:
         return "\n".join(report_text(found))
     with chosen_page_written(html):
-        html.write_text(run_page(found, now), "utf-8")
+        write_chosen(run_page(found, now), html)
     return f"page: {html}"
 
 

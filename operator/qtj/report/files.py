@@ -5,8 +5,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from qtj.terminal.errors import InputError
+from qtj_contract.whole_file import write_whole
 
-__all__ = ["chosen_page_written", "report_written"]
+__all__ = ["chosen_page_written", "report_written", "write_chosen"]
+
+_STREAMS = (Path("/dev"), Path("/proc"))
+"""Folders of files that are written in place: /dev/stdout."""
 
 
 @contextmanager
@@ -29,3 +33,15 @@ def report_written(where: Path, remedy: str = "correct that, or print the report
 def chosen_page_written(file: Path) -> AbstractContextManager[None]:
     """Does the same for the page in the file of --html."""
     return report_written(file, "name another file with --html")
+
+
+def write_chosen(page: str, file: Path) -> None:
+    """Writes the page into the file of --html.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if any(file.absolute().is_relative_to(each) for each in _STREAMS):
+        file.write_text(page, "utf-8")
+    else:
+        write_whole(file, page.encode())

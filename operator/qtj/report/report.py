@@ -12,11 +12,12 @@ from pathlib import Path
 
 from qtj.local.history import History
 from qtj.report.comparison import comparison_text
-from qtj.report.files import chosen_page_written, report_written
+from qtj.report.files import chosen_page_written, report_written, write_chosen
 from qtj.report.local import run_content
-from qtj.report.page_file import write_page
+from qtj.report.page_file import page_of
 from qtj.runs.folders import PAGE, RecordedRun
 from qtj.terminal.output_format import OutputFormat, formatted
+from qtj_contract.whole_file import write_whole
 from qtj_operator.api.status import Phase
 from qtj_report.content import Content
 from qtj_report.data import report_data
@@ -40,7 +41,8 @@ def report_runs(runs: Sequence[RecordedRun], html: Path | None) -> Iterator[str]
     """
     if html is not None:
         with chosen_page_written(html):
-            yield _page(_contents(runs), html)
+            write_chosen(page_of(_contents(runs), datetime.now(UTC)), html)
+            yield f"page: {html}"
     elif len(runs) == 1:
         yield from _report_run(runs[0])
     else:
@@ -65,7 +67,7 @@ def _report_run(run: RecordedRun) -> Iterator[str]:
     text = "\n".join([*report_text(found), *logs])
     yield text  # first, so that a full disk cannot hide it
     with report_written(folder.absolute()):
-        (folder / "report.txt").write_text(f"{text}\n", "utf-8")
+        write_whole(folder / "report.txt", f"{text}\n".encode())
         yield _page([found], folder / PAGE)
         yield f"picture: {_picture(found, folder / 'report.svg')}"
 
@@ -76,7 +78,7 @@ def _contents(runs: Sequence[RecordedRun]) -> Sequence[Content]:
 
 
 def _page(found: Sequence[Content], path: Path) -> str:
-    write_page(found, path, datetime.now(UTC))
+    write_whole(path, page_of(found, datetime.now(UTC)).encode())
     return f"page: {path}"
 
 
@@ -85,5 +87,5 @@ def _picture(found: Content, path: Path) -> str:
     drawn = report_picture(found)
     if drawn is None:
         return "none, because no epoch with a finite loss and no finite prediction is recorded"
-    path.write_text(drawn, "utf-8")
+    write_whole(path, drawn.encode())
     return str(path)

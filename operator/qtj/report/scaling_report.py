@@ -6,6 +6,7 @@ from pathlib import Path
 from qtj.report.files import report_written
 from qtj.report.scaling import Scale, Scaling
 from qtj.terminal.text import columns
+from qtj_contract.whole_file import write_whole
 from qtj_report.chart import Chart, point_chart
 from qtj_report.picture import picture
 
@@ -23,8 +24,8 @@ def report_scaling(found: Scaling, folder: Path) -> str:
     """
     text = "\n".join([columns([_HEADINGS, *map(_row, found.scales)]), *found.notes])
     with report_written(folder.absolute()):
-        (folder / "scaling.txt").write_text(f"{text}\n", "utf-8")
-        (folder / _PICTURE).write_text(picture("Scaling", scaling_charts(found.scales)), "utf-8")
+        write_whole(folder / "scaling.txt", f"{text}\n".encode())
+        write_whole(folder / _PICTURE, picture("Scaling", scaling_charts(found.scales)).encode())
     return f"{text}\npicture: {folder / _PICTURE}"
 
 

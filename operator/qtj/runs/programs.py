@@ -8,6 +8,7 @@ from typing import Any
 from qtj.local.variables import as_text
 from qtj_contract.program_source import ProgramSource, read_source
 from qtj_contract.stored_source import FOLDER, changes, newest, programs_from, stored_files
+from qtj_contract.whole_file import write_whole
 from qtj_operator.api.job import is_trainer, main_container
 
 __all__ = ["changed_arguments", "changed_programs", "earlier_programs", "programs_of", "store_programs"]
@@ -59,7 +60,7 @@ def store_programs(folder: Path, programs: Programs) -> None:
     for name, data in stored_files(programs, newest(taken) + 1).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        write_whole(path, data)
 
 
 def _without_arguments(programs: Programs) -> Programs:

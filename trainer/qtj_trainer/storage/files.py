@@ -2,12 +2,12 @@
 
 import errno
 import os
-import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from qtj_contract.whole_file import write_whole
 from qtj_trainer.errors import UserError
 from qtj_trainer.storage.store import MissingObjectError
 
@@ -116,20 +116,5 @@ def _write(path: Path, data: bytes) -> None:
     for _ in range(_FOLDERS):
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
-            return _replace(path, data)
+            return write_whole(path, data, durable=True)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Writes a file beside the target and renames it, because only a rename is atomic."""
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with unfinished.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise

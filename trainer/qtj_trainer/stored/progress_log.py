@@ -9,6 +9,7 @@ from pathlib import Path
 
 import qtj_contract as contract
 from qtj_contract.progress_log import append_progress
+from qtj_contract.whole_file import growing
 from qtj_trainer.stored.position import Epoch
 
 __all__ = ["epoch_line", "held_out_line", "log_progress"]
@@ -19,7 +20,7 @@ def log_progress(environment: Mapping[str, str], progress: contract.Progress) ->
     named = environment.get(contract.Env.PROGRESS_LOG)
     attempt = environment.get(contract.Env.ATTEMPT, "")
     if named:
-        with suppress(OSError), Path(named).open("ab+") as record:  # a full disk must not end a training
+        with suppress(OSError), growing(Path(named)) as record:  # a full disk must not end a training
             append_progress(record, progress, int(attempt) if attempt.isdecimal() else 1, datetime.now(UTC))
 
 

@@ -317,6 +317,7 @@ docs: .venv-docs/installed ## The documentation as a site, in site/; a broken li
 requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgrade for newer versions)
 	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
 	$(COMPILE) operator/qtj_operator/pyproject.toml --extra cluster -c requirements/dev.txt -o requirements/operator.txt
+	$(COMPILE) pyproject.toml --extra operator -c requirements/dev.txt -o requirements/command.txt
 	@# Without the programs for GPUs, a third of TensorFlow: the image has none of the libraries that load them.
 	sed -n 's/^ *"tensorflow\(==[0-9.]*\)",$$/tensorflow-cpu\1/p' trainer/qtj_trainer/pyproject.toml \
 	  | $(COMPILE:--universal=--python-platform=x86_64-manylinux_2_28) trainer/qtj_trainer/pyproject.toml - \

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -55,7 +56,7 @@ def test_krew_installs_the_plugin(tmp_path: Path) -> None:
     assert "Installed plugin: qtj" in ended.stderr
     assert os.access(tmp_path / "krew/bin/kubectl-qtj", os.X_OK)
     store = tmp_path / f"krew/store/qtj/v{VERSION}"
-    names = {"LICENSE", "kubectl-qtj", f"quantumtrainingjob-{VERSION}-py3-none-any.whl"}
+    names = {"LICENSE", "kubectl-qtj", "requirements.txt", f"quantumtrainingjob-{VERSION}-py3-none-any.whl"}
     assert {path.name for path in store.iterdir()} == names
 
 
@@ -96,7 +97,8 @@ def test_the_lines_of_the_manifest_are_as_short_as_krew_wants_them() -> None:
 
 def test_the_plugin_says_what_it_needs(tmp_path: Path) -> None:
     script = ROOT / "deploy/krew/kubectl-qtj"
-    (tmp_path / "sh").symlink_to("/bin/sh")
+    for name in ("dirname", "readlink"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
 
     ended = subprocess.run(
         ["/bin/sh", script, "--help"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False

@@ -231,7 +231,7 @@ class Kubelet:
         """Returns the exit code of a program that ends now, or None while it goes on."""
         meta, run = pod["metadata"], self._run(pod)
         if LABEL_INFERENCE in meta["labels"]:
-            args = " ".join(pod["spec"]["containers"][0]["args"])
+            args = " ".join(pod["spec"]["containers"][0].get("args") or ()) or "infer"
             return None if run in self._script.endless else self._script.inference.get(args, 0)
         if meta["labels"][LABEL_ROLE] in {"ps", "evaluator"}:
             return None

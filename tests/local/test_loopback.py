@@ -7,10 +7,11 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import pytest
+import yaml
 
 from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.program import program_of
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import REPOSITORY, Laptop, eventually, toy_job
 
 LISTENER = Path(__file__).with_name("listener.py")
 LISTENING = "0A"
@@ -55,6 +56,23 @@ def test_two_workers_of_an_own_program_listen_on_loopback_alone(laptop: Laptop) 
     assert {str(each) for each in found()} == {"127.0.0.1"}
     running.interrupt()
     running.end()
+
+
+def test_two_trainers_listen_on_loopback_alone_and_train_to_their_end(laptop: Laptop) -> None:
+    job = yaml.safe_load((REPOSITORY / "examples/qcnn.yaml").read_text())
+    job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "qcnn", "--rounds=4", "--epochs=30"]
+    job["spec"]["circuit"]["qubits"] = 4
+    del job["spec"]["inference"]
+    laptop.write(job)
+    running = laptop.start("run", "job.yaml", "-o", "json")
+    eventually(lambda: laptop.trains("qcnn", epoch=1))
+
+    found = listening(sockets_of([*laptop.processes()]))
+
+    ended = running.end(seconds=300)
+    assert ended.code == 0, ended.errors
+    assert len(found) >= 6, "of each: TensorFlow's server, its profiler and its progress"
+    assert {str(each) for each in found} == {"127.0.0.1"}
 
 
 def test_every_way_to_listen_on_all_addresses_is_narrowed_and_no_other() -> None:

@@ -33,7 +33,7 @@ def test_the_folder_of_a_run_holds_what_the_docs_list(laptop: Laptop) -> None:
     folder = laptop.artifacts()
     names = {path.name for path in folder.iterdir()} - {".qtj-run", "checkpoints", "activity.jsonl"}
     assert names == {
-        "job.json", "events.jsonl", "pods.jsonl", "progress.jsonl", "logs", "report.html", "weights.h5",
+        "job.json", "events.jsonl", "pods.jsonl", "progress.jsonl", "logs", "report.html", "source", "weights.h5",
         "weights.predictions.json",
     }  # fmt: skip
     assert json.loads((folder / "job.json").read_text())["kind"] == "QuantumTrainingJob"

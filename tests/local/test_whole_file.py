@@ -13,7 +13,7 @@ from qtj.local.store import Change
 from qtj_contract.progress import Progress
 from qtj_contract.whole_file import growing, write_whole
 from qtj_operator.controller.client import Resource
-from qtj_trainer.run.progress_log import log_progress
+from qtj_trainer.stored.progress_log import log_progress
 from tests.local.room import little_room
 
 POD: dict[str, Any] = {

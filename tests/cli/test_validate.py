@@ -19,13 +19,13 @@ def test_a_good_file_is_valid(folder: Path) -> None:
 
 
 def test_a_job_that_the_operator_would_not_read_as_kubectl_apply_stores_it_is_not_valid(folder: Path) -> None:
-    (folder / "job.yaml").write_text(f"{GOOD}          args: [{'x' * 140_000}]\n")
+    (folder / "job.yaml").write_text(f"{GOOD}          args: [{'x' * 70_000}]\n")
 
     answer = qtj("validate", "job.yaml")
 
     assert answer.code == 2
-    assert "job.yaml:5: spec: the job has 28" in answer.errors
-    assert "bytes as JSON, and at most 262,144 are read: make it smaller" in answer.errors
+    assert "job.yaml:5: spec: the job has 14" in answer.errors
+    assert "bytes as JSON, and at most 131,072 are read: make it smaller" in answer.errors
 
 
 @pytest.mark.parametrize(

@@ -40,5 +40,5 @@ def large(name: str, values: int = 460_000, namespace: str = "lab", **meta: str)
 
 def just_below(name: str, namespace: str = "lab", **meta: str) -> bytes:
     """A job that is read, with nearly as many bytes as are allowed, and as many values."""
-    values = ",".join(["{}"] * 24_000)
-    return _job(name, f'["{"x" * 182_000}",{values}]', namespace, **meta)
+    values = ",".join(["{}"] * 12_000)
+    return _job(name, f'["{"x" * 91_000}",{values}]', namespace, **meta)

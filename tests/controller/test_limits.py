@@ -24,9 +24,9 @@ JOBS = Resource.QUANTUM_TRAINING_JOBS
         (b"[" * 111 + b"]" * 111, "the job is nested too deeply: use at most 100 levels"),
         (
             b'"' + b"x" * MOST_BYTES + b'"',
-            "the job has 262,146 bytes as JSON, and at most 262,144 are read: make it smaller",
+            "the job has 131,074 bytes as JSON, and at most 131,072 are read: make it smaller",
         ),
-        (b"[" + b"1," * 50_000 + b"1]", "the job has 50,002 values, and at most 50,000 are read: write fewer"),
+        (b"[" + b"1," * 25_000 + b"1]", "the job has 25,002 values, and at most 25,000 are read: write fewer"),
     ],
 )
 def test_what_is_too_large_is_said_in_a_sentence(text: bytes, sentence: str) -> None:

@@ -22,15 +22,15 @@ LEVELS = 100
 _OBJECT_LEVELS = LEVELS + 10
 """The record of who owns which field, in the metadata, is some levels deeper than the fields."""
 
-MOST_BYTES = 256 * 1024
-"""The most bytes of a job as JSON, without that record. A large job has 10 KB, and 1,000 jobs of this size fit into the
-memory of the operator."""
+MOST_BYTES = 128 * 1024
+"""The most bytes of a job as JSON, without that record. A large job has 10 KB. 1,000 jobs just below both limits take
+the operator to 358 MiB of its 512 (`make bench-scale`); with twice the limits it was 624."""
 
-MOST_VALUES = 50_000
+MOST_VALUES = 25_000
 """The most values of a job. To read as many takes some hundredths of a second, in every pass."""
 
 RAW_BYTES = 1024 * 1024
-_RAW_VALUES = 2 * MOST_VALUES
+_RAW_VALUES = 4 * MOST_VALUES
 """What is decoded at a time: one job with everything, or several."""
 
 _QUOTES_OF_A_VALUE = 4

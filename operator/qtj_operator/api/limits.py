@@ -23,8 +23,8 @@ _OBJECT_LEVELS = LEVELS + 10
 """The record of who owns which field, in the metadata, is some levels deeper than the fields."""
 
 MOST_BYTES = 128 * 1024
-"""The most bytes of a job as JSON, without that record. A large job has 10 KB. 1,000 jobs just below both limits take the
-operator to 358 MiB of its 512 (`make bench-scale`); with twice the limits it was 624."""
+"""The most bytes of a job as JSON, without that record. A large job has 10 KB. 1,000 jobs just below both limits take
+the operator to 358 MiB of its 512 (`make bench-scale`); with twice the limits it was 624."""
 
 MOST_VALUES = 25_000
 """The most values of a job. To read as many takes some hundredths of a second, in every pass."""

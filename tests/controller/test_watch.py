@@ -135,7 +135,7 @@ async def test_credentials_that_are_refused_are_tried_again_after_a_pause(
 async def test_a_job_with_the_finalizer_of_another_kopf_operator_is_watched_like_any_other_and_kept_as_it_is(
     server: Server,
 ) -> None:
-    meta = {"name": "theirs", "namespace": "lab", "uid": "2", "resourceVersion": "9"}
+    meta: dict[str, object] = {"name": "theirs", "namespace": "lab", "uid": "2", "resourceVersion": "9"}
     meta |= {"finalizers": ["kopf.zalando.org/KopfFinalizerMarker"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
     api = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "QuantumTrainingJob"}
     server.event = {"type": "MODIFIED", "object": {**api, "metadata": meta}}

@@ -1,6 +1,7 @@
 """kopf's watch of jobs where the API server refuses, or does not know jobs yet."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -35,11 +36,16 @@ def resources(**kinds: str) -> Object:
     }
 
 
+CORE = resources(namespaces="Namespace", events="Event")
+
+
 class Server:
     """An API server with one job.
 
     Attributes:
         asked: The path of each request.
+        written: The path of each request that changes something.
+        event: What the watch says.
         refuses: Whether it refuses all credentials.
         knows_jobs: Whether it has heard of their CRD.
     """
@@ -47,25 +53,35 @@ class Server:
     def __init__(self) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
         self.asked: list[str] = []
+        self.written: list[str] = []
+        self.event: Object | None = None
         self.refuses = False
         self.knows_jobs = True
 
-    async def handle(self, request: web.Request) -> web.Response:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(request.path)
+        if request.method != "GET":
+            self.written.append(request.path)
         if self.refuses:
             return web.json_response({"kind": "Status", "code": 401, "message": "Unauthorized"}, status=401)
         if "watch" in request.query:
-            await asyncio.sleep(60)
-        if request.path == "/api":
-            return web.json_response({"versions": ["v1"]})
-        if request.path == "/api/v1":
-            return web.json_response(resources(namespaces="Namespace", events="Event"))
+            return await self._watched(request)
+        if request.path in (core := {"/api": {"versions": ["v1"]}, "/api/v1": CORE}):
+            return web.json_response(core[request.path])
         if request.path == "/apis":
             return web.json_response(GROUPS if self.knows_jobs else {"groups": []})
         if request.path.endswith(PLURAL):
             meta = {"name": "qcnn", "namespace": "lab", "uid": "1", "resourceVersion": "7"}
             return web.json_response({"metadata": {"resourceVersion": "7"}, "items": [{"metadata": meta}]})
         return web.json_response(resources(quantumtrainingjobs="QuantumTrainingJob"))
+
+    async def _watched(self, request: web.Request) -> web.StreamResponse:
+        lines = web.StreamResponse()
+        await lines.prepare(request)
+        if self.event is not None:
+            await lines.write(json.dumps(self.event).encode() + b"\n")
+        await asyncio.sleep(60)
+        return lines
 
 
 @pytest.fixture
@@ -114,3 +130,17 @@ async def test_credentials_that_are_refused_are_tried_again_after_a_pause(
 
         server.refuses = False
         await soon(lambda: jobs(cache) == ["qcnn"], "the job")
+
+
+async def test_a_job_with_the_finalizer_of_another_kopf_operator_is_watched_like_any_other_and_kept_as_it_is(
+    server: Server,
+) -> None:
+    meta: dict[str, object] = {"name": "theirs", "namespace": "lab", "uid": "2", "resourceVersion": "9"}
+    meta |= {"finalizers": ["kopf.zalando.org/KopfFinalizerMarker"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    api = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "QuantumTrainingJob"}
+    server.event = {"type": "MODIFIED", "object": {**api, "metadata": meta}}
+    async with watching(server) as cache:
+        await soon(lambda: "theirs" in jobs(cache), "the job")
+        await asyncio.sleep(1)  # kopf would ask for a change at once
+
+    assert server.written == []

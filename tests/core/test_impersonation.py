@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.names import LABEL_JOB
+from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.pod import replica_pod
 from tests.core.refused import sentence
@@ -84,3 +85,14 @@ def test_a_job_that_started_earlier_goes_on_and_its_later_pods_pass_for_nothing(
     for pod in (replica_pod(world.job, world.job.leader, 2), job_of_inference["spec"]["template"]):
         assert pod["metadata"]["labels"]["team"] == "a"
         assert pod["metadata"]["labels"].get(label) != value
+
+
+@pytest.mark.parametrize("field", ["serviceAccountName", "serviceAccount"])
+def test_an_inference_template_that_is_edited_later_cannot_ask_for_the_operators_account(field: str) -> None:
+    job = running_job(inference={"template": a_template(a_container(), **{field: "qtj-operator"})}).job
+    platform = new_job().platform
+
+    own = invalid_inference(job, replace(platform, account=(job.namespace, "qtj-operator")))
+
+    assert own == "spec.inference.template.spec names the operator's own service account: name one of your own"
+    assert invalid_inference(job, replace(platform, account=OWN)) is None

@@ -7,7 +7,7 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import is_reserved
 from qtj_operator.core.platform import Platform
 
-__all__ = ["impersonation"]
+__all__ = ["impersonation", "operators_account"]
 
 _ACCOUNTS = ("serviceAccountName", "serviceAccount")
 
@@ -30,6 +30,18 @@ def _pretends(where: str, template: Mapping[str, Any], job: Job, platform: Platf
             f"{where}.metadata.labels sets {reserved}, by which the operator's own objects are found: remove it from "
             "the template"
         )
+    return operators_account(where, template, job, platform)
+
+
+def operators_account(where: str, template: Mapping[str, Any], job: Job, platform: Platform) -> str | None:
+    """Returns one sentence if a template asks for the operator's service account; None if it does not.
+
+    Args:
+        where: The path of the template.
+        template: The template as its author wrote it. That of inference may be edited until it is used.
+        job: The job.
+        platform: Where the operator runs.
+    """
     accounts = [(job.namespace, _mapping(template.get("spec")).get(field)) for field in _ACCOUNTS]
     if platform.account in accounts:
         return f"{where}.spec names the operator's own service account: name one of your own"

@@ -19,7 +19,7 @@ from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, read_template
 from qtj_operator.core.decision import Move
-from qtj_operator.core.impersonation import impersonation
+from qtj_operator.core.impersonation import impersonation, operators_account
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import Platform
 from qtj_operator.manifests.tf_config import tf_config
@@ -86,7 +86,7 @@ def invalid_inference(job: Job, platform: Platform) -> str | None:
     workload = Workload(
         job=job, platform=platform, templates={where: template}, states=1, purpose="for inference", loss=loss
     )
-    return _first_problem(workload)
+    return _first_problem(workload) or operators_account(where, written, job, platform)
 
 
 def _first_problem(workload: Workload) -> str | None:

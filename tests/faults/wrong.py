@@ -114,5 +114,12 @@ def wrong_inference(created: Object, job: Job) -> Iterator[str]:
 
 def wrong_stop(inference: Object, job: Job) -> Iterator[str]:
     wanted = inference["metadata"]["labels"].get(LABEL_INFERENCE) == wanted_run(job)
+    if _has_succeeded(inference):
+        return  # its result was lost with its pod, and so it runs again
     if wanted and not any(is_true(job.status.conditions, kind) for kind in STOPPED):
         yield "inference was stopped although it is wanted"
+
+
+def _has_succeeded(inference: Object) -> bool:
+    found = (inference.get("status") or {}).get("conditions") or ()
+    return any((each["type"], each["status"]) == ("Complete", "True") for each in found)

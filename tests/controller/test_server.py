@@ -57,7 +57,7 @@ async def test_strangers_who_hold_connections_take_neither_memory_nor_the_place_
     tracemalloc.start()
     try:
         assert await asyncio.to_thread(attack) == "ok"
-        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000  # without limits: 2 MB each
     finally:
         tracemalloc.stop()
 

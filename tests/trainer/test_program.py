@@ -73,7 +73,8 @@ def test_two_workers_train_their_own_circuit_and_inference_evaluates_its_weights
     assert leader.metrics["accuracy"] > 0.9
     assert inferred.metrics == pytest.approx(leader.metrics, abs=1e-5)
     assert "48 gates fused into" in leader.output
-    assert {path.name.split(".", 2)[2] for path in tmp_path.glob("weights/*.*.*")} == {"cirq.json", "qasm"}
+    files = {path.name.split(".", 1)[1] for path in tmp_path.glob("weights/*.*.*")}
+    assert {name.removeprefix("pqc.") for name in files} == {"inference.json", "cirq.json", "qasm"}
 
 
 def test_a_killed_program_continues_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:

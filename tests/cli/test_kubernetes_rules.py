@@ -31,13 +31,19 @@ def told(folder: Path, good: str, bad: str) -> list[str]:
         ("labels: {size: 010}", 'metadata.labels.size: this has to be text: write "010", in quotes'),
         ("labels: {a/b/c: d}", "metadata.labels.a/b/c: the part before the slash"),
         ("annotations: {a b: c}", 'metadata.annotations.a b: "a b" is not a key'),
-        (f"annotations: {{a: {'x' * 262_144}}}", "metadata.annotations: these have 262,145 bytes"),
     ],
 )
 def test_metadata_that_kubernetes_refuses_is_told(folder: Path, written: str, sentence: str) -> None:
     sentences = told(folder, "  name: qcnn", f"  name: qcnn\n  {written}")
 
     assert [each.startswith(f"job.yaml:5: {sentence}") for each in sentences] == [True]
+
+
+def test_annotations_are_too_large_for_kubernetes_and_for_the_operator(folder: Path) -> None:
+    sentences = told(folder, "  name: qcnn", f"  name: qcnn\n  annotations: {{a: {'x' * 262_144}}}")
+
+    assert sentences[0].startswith("job.yaml:5: metadata.annotations: these have 262,145 bytes")
+    assert [" bytes as JSON, and at most 131,072 are read" in each for each in sentences] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,8 @@ def test_a_changed_job_starts_over_and_says_why(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml")
 
     assert ended.code == 0, ended.errors
-    assert "toy  starts over, because the spec has changed since toy/1, which stays as it is" in ended.output
+    why = "the spec has changed since toy/1 (arguments train 30 -> train 2), which stays as it is"
+    assert f"toy  starts over, because {why}" in ended.output
     assert laptop.artifacts().name == "2"
 
 

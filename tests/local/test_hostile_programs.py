@@ -77,19 +77,12 @@ def test_a_script_without_its_first_line_fails_the_job(laptop: Laptop) -> None:
 @pytest.mark.parametrize(
     ("container", "sentence"),
     [
-        (
-            {"env": [{"name": "DATA", "value": "x" * 200_000}]},
-            "the variable 'DATA' of the container trainer has 200005",
-        ),
+        ({"command": ["python"], "env": [{"name": "DATA", "value": "x" * 200_000}]}, "the job has 400"),
         ({"command": ["/tmp"]}, 'the program "/tmp" of the container trainer is a folder'),
     ],
 )
 def test_what_can_be_known_before_is_said_before(laptop: Laptop, container: dict[str, Any], sentence: str) -> None:
-    ended = (
-        run(laptop, "python", **{"command": ["python"], **container})
-        if "env" in container
-        else run(laptop, *container["command"])
-    )
+    ended = run(laptop, *container.pop("command"), **container)
 
     assert ended.code == 2
     assert sentence in ended.errors
@@ -116,11 +109,10 @@ def test_whatever_a_program_writes_its_job_is_complete(laptop: Laptop, code: str
     [
         {"exec": {"command": ["no-such-program"]}},
         {"exec": {"command": ["test", "a\0b"]}},
-        {"exec": {"command": ["test", "x" * 200_000]}},
         {"exec": {"command": ["/tmp"]}},
         {"exec": {"command": ["sh", "-c", "sleep 600"]}},
     ],
-    ids=["missing", "NUL", "too long", "a folder", "endless"],
+    ids=["missing", "NUL", "a folder", "endless"],
 )
 def test_a_probe_that_cannot_be_run_has_failed(laptop: Laptop, probe: dict[str, Any]) -> None:
     hung = {**probe, "periodSeconds": 1, "failureThreshold": 1, "initialDelaySeconds": None}

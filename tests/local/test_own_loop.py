@@ -8,7 +8,7 @@ from tests.local.laptop import REPOSITORY, Laptop, eventually
 
 
 def test_a_killed_worker_costs_no_epoch_that_was_stored(laptop: Laptop) -> None:
-    laptop.qtj("init", "loop", "--name", "toy", "--epochs", "1000")
+    laptop.qtj("init", "loop", "--name", "toy", "--workers", "2", "--epochs", "1000")
     running = laptop.start("run", "toy.yaml", "-o", "json")
     eventually(lambda: laptop.trains(epoch=5))
 

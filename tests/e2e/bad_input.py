@@ -126,7 +126,9 @@ def _no_such_image() -> Manifest:
 
 def _no_such_secret() -> Manifest:
     job = _example("no-such-secret")
-    job["spec"]["template"]["spec"]["volumes"] = [{"name": "key", "secret": {"secretName": "no-such-secret"}}]
+    pod = job["spec"]["template"]["spec"]
+    pod["volumes"] = [{"name": "key", "secret": {"secretName": "no-such-secret"}}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "key", "mountPath": "/key"}]  # else the kubelet leaves it out
     return job
 
 

@@ -133,6 +133,7 @@ def test_missing_credentials_are_explained(monkeypatch: pytest.MonkeyPatch) -> N
         open_store("gs://b/a")
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
 def test_a_short_outage_is_survived(moody_server: list[int]) -> None:
     moody_server += [503, 429]
 
@@ -140,6 +141,7 @@ def test_a_short_outage_is_survived(moody_server: list[int]) -> None:
     assert moody_server == []
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
 @pytest.mark.parametrize("answer", [TRUNCATED, SLOW])
 def test_an_answer_that_is_cut_off_or_late_is_waited_for(moody_server: list[int], answer: int) -> None:
     moody_server += [answer, 503, answer]
@@ -148,6 +150,7 @@ def test_an_answer_that_is_cut_off_or_late_is_waited_for(moody_server: list[int]
     assert moody_server in ([], [503, answer])  # a late answer is an answer
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
 def test_answers_that_are_always_cut_off_ask_for_another_run(moody_server: list[int]) -> None:
     moody_server += [TRUNCATED] * 1000
 
@@ -155,6 +158,7 @@ def test_answers_that_are_always_cut_off_ask_for_another_run(moody_server: list[
         read_from_moody(QUICKLY.with_timeout(0.1))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
 def test_a_long_outage_asks_for_another_run(moody_server: list[int]) -> None:
     moody_server += [503] * 1000
 
@@ -162,6 +166,7 @@ def test_a_long_outage_asks_for_another_run(moody_server: list[int]) -> None:
         read_from_moody(QUICKLY.with_timeout(0.1))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
 def test_a_missing_permission_is_named(moody_server: list[int]) -> None:
     moody_server += [403]
 

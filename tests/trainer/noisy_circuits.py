@@ -62,10 +62,15 @@ def exact_values(circuit: cirq.AbstractCircuit, readouts: list[Readout], noise: 
     return np.real(values)
 
 
-def deviation(estimate: Estimate, exact: Array) -> float:
+def deviation(estimate: Estimate, exact: Array, least: float = 0.0) -> float:
     """The largest distance of an estimate from the exact values, in standard errors.
 
     An error of single precision counts as nothing.
+
+    Args:
+        estimate: The estimate.
+        exact: The exact values.
+        least: The least standard error that counts: trajectories that miss a rare branch are all alike.
     """
     distances = np.maximum(np.abs(np.asarray(estimate.values, np.float64) - exact) - 2e-5, 0)
-    return float(np.max(distances / np.sqrt(np.asarray(estimate.variances, np.float64) + 1e-14)))
+    return float(np.max(distances / np.sqrt(np.asarray(estimate.variances, np.float64) + 1e-14 + least**2)))

@@ -8,12 +8,11 @@ file whose name is computed, are not found.
 import ast
 import difflib
 import hashlib
-import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Self
+from typing import Any, Self
 
 __all__ = ["ProgramSource", "read_source"]
 
@@ -41,13 +40,12 @@ class ProgramSource:
     arguments: Sequence[str] = ()
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Reads what `to_json` wrote.
+    def from_dict(cls, fields: Any) -> Self:
+        """Reads what `to_dict` returned, from decoded JSON.
 
         Raises:
             ValueError: It is something else.
         """
-        fields = json.loads(text)
         if not isinstance(fields, dict):
             raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
         try:
@@ -56,9 +54,9 @@ class ProgramSource:
         except (KeyError, AttributeError, TypeError) as error:
             raise ValueError(f"not a program: {error}") from None
 
-    def to_json(self) -> str:
-        """Returns the program as a JSON object."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True)
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the program as JSON has it."""
+        return asdict(self)
 
     def changes_since(self, earlier: Self) -> list[str]:
         """Returns what differs from an earlier program, a few words each, arguments first: `--seed 0 -> 1`.

@@ -29,7 +29,7 @@ def stored_files(programs: Programs, number: int) -> Mapping[str, bytes]:
     """Returns the files to store, by name. Of two files of one name, only the JSON text has both."""
     folder = f"{FOLDER}/{number}"
     code = {name: text for each in programs.values() for name, text in each.code.items()}
-    whole = json.dumps({path: json.loads(each.to_json()) for path, each in programs.items()}, indent=1, sort_keys=True)
+    whole = json.dumps({path: each.to_dict() for path, each in programs.items()}, indent=1, sort_keys=True)
     return {
         **{f"{folder}/{name}": text.encode() for name, text in code.items()},
         f"{folder}/source.json": whole.encode(),
@@ -45,7 +45,7 @@ def programs_from(data: bytes) -> Programs:
     fields = json.loads(data)
     if not isinstance(fields, dict):
         raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
-    return {str(path): ProgramSource.from_json(json.dumps(each)) for path, each in fields.items()}
+    return {str(path): ProgramSource.from_dict(each) for path, each in fields.items()}
 
 
 def changes(earlier: Programs, now: Programs) -> list[str]:

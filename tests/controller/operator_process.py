@@ -12,23 +12,14 @@ from typing import Any
 
 from qtj_contract import TerminationMessage
 from tests.controller.apiserver import ApiServer, free_port, wait_until
+from tests.controller.cluster_jobs import RUNNING
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "qcnn.yaml"
 QTJ = (sys.executable, "-c", "from qtj import app; app()")
 SOON = 10.0
 """Seconds in which the operator does what it is to do; it takes a few milliseconds, but machines may be busy."""
 
-READY = {
-    "phase": "Running",
-    "podIP": "127.0.0.1",
-    "conditions": [{"type": "Ready", "status": "True"}],
-    "containerStatuses": [
-        {
-            "name": "trainer", "image": "i", "imageID": "i", "ready": True, "restartCount": 0,
-            "state": {"running": {"startedAt": "2030-01-01T12:00:00Z"}},
-        }
-    ],
-}  # fmt: skip
+READY = {**RUNNING, "podIP": "127.0.0.1"}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from qtj.local import launch
+from qtj.local.loopback import confined
 from qtj.local.program import TRAINER, ProcessSpec, base_environment
 from qtj_contract import Env
 from qtj_operator.api.job import is_trainer, main_container
@@ -148,7 +149,7 @@ def fork_server_for(jobs: Sequence[Object]) -> ForkServer | None:
         with suppress(OSError, LookupError, TypeError, ValueError, AttributeError):
             container = main_container(job["spec"]["template"]["spec"]["containers"])
             if is_trainer(container):
-                return ForkServer(base_environment(container))
+                return ForkServer(confined(base_environment(container)))
     return None
 
 

@@ -128,7 +128,7 @@ def _entrypoint(container: Object) -> Sequence[str]:
 
 def base_environment(container: Object) -> dict[str, str]:
     """Returns the environment of a container without the variables that its pod sets."""
-    return confined({**_inherited(), **_ENVIRONMENT, **_threads(container)})
+    return {**_inherited(), **_ENVIRONMENT, **_threads(container)}
 
 
 def _inherited() -> dict[str, str]:

@@ -8,7 +8,7 @@ from qtj.monitor.replica import replica_names
 from qtj.runs.summary import age_text
 from qtj_operator.api.names import KIND, inference_name
 from qtj_operator.controller.client import Object
-from qtj_operator.controller.told import time_of
+from qtj_operator.controller.last_events import time_of
 
 __all__ = ["EVENT_HEADINGS", "count_of", "event_cells", "events_about"]
 

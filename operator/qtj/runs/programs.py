@@ -27,7 +27,7 @@ def programs_of(spec: Mapping[str, Any]) -> Programs:
 
 def earlier_programs(folder: Path) -> Programs | None:
     """Returns the programs that a run was started with last; None if they are not known."""
-    number = newest(path.relative_to(folder).as_posix() for path in (folder / FOLDER).glob("*/source.json"))
+    number = _newest(folder)
     try:
         return programs_from((folder / FOLDER / str(number) / "source.json").read_bytes()) if number else None
     except (OSError, ValueError):
@@ -56,11 +56,14 @@ def store_programs(folder: Path, programs: Programs) -> None:
     """
     if not programs or programs == earlier_programs(folder):
         return
-    taken = (path.relative_to(folder).as_posix() for path in (folder / FOLDER).glob("*/source.json"))
-    for name, data in stored_files(programs, newest(taken) + 1).items():
+    for name, data in stored_files(programs, _newest(folder) + 1).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
+
+
+def _newest(folder: Path) -> int:
+    return newest(path.relative_to(folder).as_posix() for path in (folder / FOLDER).glob("*/source.json"))
 
 
 def _without_arguments(programs: Programs) -> Programs:

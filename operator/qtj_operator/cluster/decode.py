@@ -84,11 +84,14 @@ def _event(line: bytes) -> bytes:
     reason = beyond(line)
     if reason is None or is_decodable(line):
         event = json.loads(line)
-        event["object"] = event["object"] if reason is None else _judged(event["object"])
+        kind, job = event["type"], event["object"]
+        if reason is None:
+            return line
+        job = _judged(job)
     else:
         event = fields(line, {"type": None, "object": _JOB})
-        event["object"][BEYOND] = reason
-    return json.dumps({"type": event["type"], "object": event["object"]}).encode()
+        kind, job = event["type"], {**event["object"], BEYOND: reason}
+    return json.dumps({"type": kind, "object": job}).encode()
 
 
 def _judged(job: Object) -> Object:

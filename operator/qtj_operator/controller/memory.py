@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Key, Object
 from qtj_operator.controller.failures import Failures
+from qtj_operator.controller.last_events import LastEvents
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.parse import parse_pod, parse_service
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.repairs import Repairs
-from qtj_operator.controller.told import LastEvents
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
 

@@ -47,7 +47,8 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
     false = {condition.type: condition for condition in status.conditions if condition.status == "False"}
     names = [container.name for container in spec.containers]
     main = main if main in names else main_name(names)
-    ending = _ending(found, main)
+    trainer = _container(status, main)
+    stopped, ending = trainer is not None and trainer.state.terminated is not None, _ending(found, main)
     return Pod(
         name=meta.name,
         uid=meta.uid,
@@ -55,9 +56,9 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
         replica=_replica_id(meta.labels),
         attempt=_label_number(meta.labels, LABEL_ATTEMPT),
         phase=status.phase,
-        running=ending is None and (_is_running(status, main) or _has_ended(status, main)),
-        ends=ending is None and _has_ended(status, main),
-        ready=_is_ready(status, main),
+        running=ending is None and (stopped or _runs(trainer)),
+        ends=ending is None and stopped,
+        ready=_is_ready(trainer),
         missed="ContainersReady" in true and "Ready" in false and false["Ready"].reason != _GATE_CLOSED,
         deadline=meta.deletion_timestamp,
         node=spec.node_name,
@@ -149,20 +150,13 @@ def _label_number(labels: Mapping[str, str], label: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _is_running(status: PodStatus, main: str) -> bool:
-    found = _container(status, main)
-    return found is not None and found.state.running is not None
+def _runs(container: ContainerStatus | None) -> bool:
+    return container is not None and container.state.running is not None
 
 
-def _has_ended(status: PodStatus, main: str) -> bool:
-    found = _container(status, main)
-    return found is not None and found.state.terminated is not None
-
-
-def _is_ready(status: PodStatus, main: str) -> bool:
+def _is_ready(container: ContainerStatus | None) -> bool:
     """Whether the main container runs and its own probe agrees: the pod may wait for other containers and for gates."""
-    found = _container(status, main)
-    return _is_running(status, main) and found is not None and found.ready is not False
+    return container is not None and _runs(container) and container.ready is not False
 
 
 def _container(status: PodStatus, name: str) -> ContainerStatus | None:

@@ -16,11 +16,11 @@ from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
+from qtj_operator.controller.last_events import with_told
 from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
-from qtj_operator.controller.told import with_told
 from qtj_operator.core.decide import decide, refuse, stuck
 from qtj_operator.core.decision import Action, Decision, earliest
 from qtj_operator.core.observed import Observed

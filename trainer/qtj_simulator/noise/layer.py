@@ -83,9 +83,7 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         self._settings = {"shots": shots, "trajectories": trajectories, "seed": seed}
         self._estimator, self._is_random = _estimator(self._specification, shots, trajectories)
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
-        self._learned = Learned(None if initializer else seed, initializer, regularizer, constraint)
-        self._random = drawn_seed() if seed is None else seed
-        self._add_variables()
+        self._add_variables(Learned(None if initializer else seed, initializer, regularizer, constraint), seed)
 
     @property
     def specification(self) -> Specification:
@@ -130,8 +128,9 @@ class NoisyPQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         specification = Specification.from_config(config)
         return cls(**{**config, **specification._asdict()})
 
-    def _add_variables(self) -> None:
-        self._angles = self._learned.variable(self, len(self._specification.weights))
+    def _add_variables(self, learned: Learned, seed: int | None) -> None:
+        self._random = drawn_seed() if seed is None else seed
+        self._learned, self._angles = learned, learned.variable(self, len(self._specification.weights))
         self._calls = self.add_weight(
             name="calls",
             shape=(),

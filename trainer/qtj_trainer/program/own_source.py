@@ -8,9 +8,10 @@ A job is one experiment, whatever happens to its program; without a job, the pro
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count, takewhile
 from pathlib import Path
 
 from qtj_contract import Env
@@ -76,8 +77,7 @@ def record_source(store: Store, source: ProgramSource | None, *, is_job: bool) -
         return
     try:
         number, earlier = _recorded(store)
-        now = replace(source, arguments=(), data={}) if is_job else source
-        changed = _changes(earlier, now, is_job=is_job)
+        changed = _changes(earlier, source, is_job=is_job)
         if number and not changed:
             return
         if is_job and changed:
@@ -89,14 +89,14 @@ def record_source(store: Store, source: ProgramSource | None, *, is_job: bool) -
 
 
 def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
-    folders = list(_folders())
-    last = next((each for each in reversed(folders[:-1]) if _has_content(each)), None)
-    if last is None:
+    there = takewhile(lambda number: _folder(number).exists(), count(1))
+    used = [number for number in there if _has_content(_folder(number))]
+    if not used:
         return str(_DEFAULT), ""
-    number, earlier = _recorded(open_store(str(last)))
-    after = str(folders[folders.index(last) + 1])
+    last, after = _folder(used[-1]), str(_folder(used[-1] + 1))
     if environment.get(RESUME):
         return str(last), ""
+    number, earlier = _recorded(open_store(str(last)))
     if (last / _RESULT).exists():
         return after, f"the training in {last} is finished, and this one is stored in {after}"
     if source is None or not number:
@@ -118,13 +118,9 @@ def _check(store: Store, source: ProgramSource | None, environment: Mapping[str,
         )
 
 
-def _folders() -> Iterator[Path]:
-    """Yields the folders of earlier trainings, oldest first, and then the next one."""
-    yield _DEFAULT
-    number = 1
-    while (_DEFAULT if number == 1 else _DEFAULT.with_name(f"{_DEFAULT.name}-{number}")).exists():
-        number += 1
-        yield _DEFAULT.with_name(f"{_DEFAULT.name}-{number}")
+def _folder(number: int) -> Path:
+    """Returns the folder of a training, counted from 1."""
+    return _DEFAULT if number == 1 else _DEFAULT.with_name(f"{_DEFAULT.name}-{number}")
 
 
 def _has_content(folder: Path) -> bool:

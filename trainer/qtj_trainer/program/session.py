@@ -53,7 +53,7 @@ class Session:
             UserError: If the environment is invalid, or the artifacts cannot be written.
             TryAgainError: If the store does not answer, or a peer was lost before all had met.
         """
-        source = running_source() if self._owns_process else None
+        source = running_source() if self._owns_process and not self.inferring else None
         artifacts, note = place_of(self._environment, source)
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
         if self._owns_process:

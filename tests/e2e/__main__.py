@@ -70,6 +70,7 @@ WAITING: Mapping[str, Scenario] = {
     "shared-service": shared_service,
     "terminal": followed,
     "pod-deadline": beside.stopped_by_kubelet,
+    "evicted": beside.evicted_by_kubelet,
     "helper": beside.finished_helper,
 }
 """Scenarios without TensorFlow: they mostly wait, beside those that train together, once the operator is left alone."""

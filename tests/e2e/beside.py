@@ -1,4 +1,4 @@
-"""What the real kubelet says of pods: one that it stops itself, and one with a container that is done long before."""
+"""What the real kubelet says of pods: those that it stops itself, and one with a container that is done long before."""
 
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import kubectl
@@ -6,7 +6,7 @@ from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["finished_helper", "stopped_by_kubelet"]
+__all__ = ["evicted_by_kubelet", "finished_helper", "stopped_by_kubelet"]
 
 _POD_SECONDS = 15
 """After which the kubelet stops a pod: time to start, and no more."""
@@ -14,27 +14,46 @@ _PENDING_SECONDS = 45
 _EPOCHS = 600
 """A minute: longer than the replicas may be pending."""
 
+_SCRATCH = {"name": "scratch", "emptyDir": {"sizeLimit": "1Mi"}}
 _OBEYS = """
 trap 'exit 0' TERM
-if [ "$QTJ_ATTEMPT" = 1 ]; then sleep 600 & wait; fi
+if [ "$QTJ_ATTEMPT" = 1 ]; then
+  if [ -d /scratch ]; then head -c 8388608 /dev/zero > /scratch/full; fi
+  sleep 600 & wait
+fi
 printf '{"weights": {"uri": "gs://quantum-training/tmp/w", "sha256": "%064d"}}' 0 > "$QTJ_TERMINATION_LOG"
 """
-"""Ends with 0 at SIGTERM in the first attempt, and has trained at once in the second."""
+"""Ends with 0 at SIGTERM in the first attempt, and has trained at once in the second. Fills a volume that it has."""
 
 
 def stopped_by_kubelet(checks: Checks, world: World) -> None:
     """A pod that runs longer than its own activeDeadlineSeconds has not trained, although its program ends with 0."""
-    job = light("stopped", epochs=1)
-    pod = _pod(job)
-    pod["activeDeadlineSeconds"] = _POD_SECONDS
-    pod["containers"][0] |= {"command": ["sh", "-c", _OBEYS], "args": []}
-    job["spec"]["replicaSpecs"] = {"Worker": {"replicas": 1}}
+    job = _obedient("stopped")
+    _pod(job)["activeDeadlineSeconds"] = _POD_SECONDS
     trial = Trial.apply(checks, world, job)
     status = trial.ends(restarts=1)
     ended = [(failure["reason"], failure.get("exitCode")) for failure in status.get("failures", ())]
     checks.equal("how the first attempt ended", ended, [("DeadlineExceeded", 0)])
     checks.equal("the weights are those of the second", status["weights"]["uri"], "gs://quantum-training/tmp/w")
     trial.deleted()
+
+
+def evicted_by_kubelet(checks: Checks, world: World) -> None:
+    """A pod that the kubelet evicts, as under pressure, has not trained, and this is no failure of the program."""
+    job = _obedient("evicted")
+    _pod(job)["volumes"] = [_SCRATCH]
+    _pod(job)["containers"][0]["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
+    trial = Trial.apply(checks, world, job)
+    status = trial.ends(disruptions=1)
+    checks.equal("the weights are those of the second", status["weights"]["uri"], "gs://quantum-training/tmp/w")
+    trial.deleted()
+
+
+def _obedient(name: str) -> Manifest:
+    job = light(name, epochs=1)
+    _pod(job)["containers"][0] |= {"command": ["sh", "-c", _OBEYS], "args": []}
+    job["spec"]["replicaSpecs"] = {"Worker": {"replicas": 1}}
+    return job
 
 
 def finished_helper(checks: Checks, world: World) -> None:

@@ -56,7 +56,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
     "Jobs": (
         Panel(
             title="Jobs by phase",
-            query="sum by (phase) (max by (namespace, phase) (qtj_jobs))",
+            query="sum by (phase) (max by (namespace, job_namespace, phase, reason) (qtj_jobs))",
             legend="{{phase}}",
             stacked=True,
         ),
@@ -75,6 +75,46 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             title="From creation to all replicas running (90th percentile)",
             query="histogram_quantile(0.9, sum by (le) (increase(qtj_submit_to_running_seconds_bucket[1h])))",
             unit="s",
+        ),
+    ),
+    "Namespaces": (
+        Panel(
+            title="Jobs that have not finished",
+            query="sum by (job_namespace, phase) (max by (namespace, job_namespace, phase, reason) "
+            '(qtj_jobs{job_namespace=~"$team", phase!~"Complete|Failed"}))',
+            legend="{{job_namespace}} {{phase}}",
+            stacked=True,
+        ),
+        Panel(
+            title="Longest wait, by reason",
+            query='max by (job_namespace, reason) (qtj_job_waiting_seconds{job_namespace=~"$team"})',
+            legend="{{job_namespace}} {{reason}}",
+            unit="s",
+        ),
+        Panel(
+            title="Pods on nodes",
+            query="sum by (job_namespace) (max by (namespace, job_namespace, role) "
+            '(qtj_replicas{job_namespace=~"$team"}))',
+            legend="{{job_namespace}}",
+            stacked=True,
+        ),
+        Panel(
+            title="Restarts and disruptions, in an hour",
+            query='sum by (job_namespace) (increase(qtj_restarts_total{job_namespace=~"$team"}[1h]) '
+            '+ increase(qtj_disruptions_total{job_namespace=~"$team"}[1h]))',
+            legend="{{job_namespace}}",
+        ),
+        Panel(
+            title="Failed jobs by reason, in an hour",
+            query='sum by (job_namespace, reason) (increase(qtj_jobs_failed_total{job_namespace=~"$team"}[1h])) > 0',
+            legend="{{job_namespace}} {{reason}}",
+        ),
+        Panel(
+            title="Hours of pods, in 30 days",
+            query="sum by (job_namespace) (sum_over_time(max by (namespace, job_namespace, role) "
+            '(qtj_replicas{job_namespace=~"$team"})[30d:5m])) / 12',
+            legend="{{job_namespace}}",
+            unit="h",
         ),
     ),
     "Training": (
@@ -134,7 +174,8 @@ def _source_choice() -> dict[str, Any]:
 
 
 def _choices() -> Iterator[dict[str, Any]]:
-    yield _choice("namespace", "Namespaces", "label_values(qtj_training_epoch, namespace)")
+    yield _choice("team", "Namespaces of jobs", "label_values(qtj_jobs, job_namespace)")
+    yield _choice("namespace", "Namespaces of trainings", "label_values(qtj_training_epoch, namespace)")
     yield _choice("job", "Jobs", 'label_values(qtj_training_epoch{namespace=~"$namespace"}, quantum_job)')
 
 

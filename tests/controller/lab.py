@@ -33,7 +33,7 @@ class Lab:
         self.kubelet = Kubelet(self.cluster)
         self.progress = Replicas()
         self.jobs = Jobs()
-        self.metrics = Metrics(jobs=self.jobs.count)
+        self.metrics = Metrics(jobs=self.jobs, clock=lambda: self.now)
         self.reconciler = Reconciler(self.client, self.progress, lambda: self.now, self.jobs, self.metrics)
 
     async def applies(self, **spec: Any) -> None:

@@ -91,12 +91,23 @@ def test_the_chart_renders_what_kustomize_builds(
     assert_same(helm.render(install.values, install.namespace), objects, install.namespace)
 
 
+def test_each_alert_has_the_address_of_its_runbook_where_the_docs_are_published(helm: Helm) -> None:
+    values = {"monitoring": {**ON, "docsUrl": "https://docs.example/qtj/"}}
+    (alerts,) = of_kind(helm.render(values, "quantum"), "PrometheusRule")
+
+    addresses = [rule["annotations"]["runbook_url"] for group in alerts["spec"]["groups"] for rule in group["rules"]]
+    assert len(addresses) == len(set(addresses))
+    assert {each.partition("#")[0] for each in addresses} == {"https://docs.example/qtj/operations/alerts.md"}
+
+
 def test_the_monitoring_of_one_namespace_leaves_others_alone(helm: Helm, programs: Programs, tmp_path: Path) -> None:
     objects = kustomized(programs, tmp_path, ["namespaced", "monitoring"], "quantum")
     (trainers,), (alerts,) = of_kind(objects, "PodMonitor"), of_kind(objects, "PrometheusRule")
     assert trainers["spec"].pop("namespaceSelector") == {"any": True}
     nobody = next(rule for rule in alerts["spec"]["groups"][0]["rules"] if "absent" in rule["expr"])
-    nobody["expr"] = nobody["expr"].replace("absent(qtj_leader)", 'absent(qtj_leader{namespace="quantum"})')
+    nobody["expr"] = nobody["expr"].replace(
+        'absent(qtj_leader{job="qtj-operator"', 'absent(qtj_leader{job="qtj-operator", namespace="quantum"'
+    )
 
     values = {"scope": "Namespace", "monitoring": ON}
     assert_same(helm.render(values, "quantum"), objects, "quantum")

@@ -37,6 +37,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "operations/access",
         "operations/upgrade",
         "operations/monitor",
+        "operations/alerts",
         "operations/many-jobs",
         "operations/neighbours",
         "troubleshooting",

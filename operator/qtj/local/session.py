@@ -98,7 +98,7 @@ class Session:
         self._queue: WorkQueue[Key] = WorkQueue()
         self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
         self._remembered = Jobs()
-        self._metrics = Metrics(lambda: len(self._queue), self._remembered.count)
+        self._metrics = Metrics(lambda: len(self._queue), self._remembered)
         self._client = MemoryClient(self._store)
         self._reconciler = Reconciler(
             self._client,

@@ -86,7 +86,7 @@ async def run_operator(settings: Settings) -> None:
     log.info("version %s starts, for %s", installed_version(), where)
     queue, limit = WorkQueue[Key](), FairLimit()
     jobs = Jobs()
-    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs.count, jobs.unreadable)
+    metrics = Metrics(lambda: len(queue) + limit.waiting, jobs)
     client = await connect(metrics)
     try:
         with short_collections():

@@ -3,10 +3,13 @@
 It is of little use after a restart, so nothing of it is stored. A job that is gone is forgotten with one `del`.
 """
 
-from collections.abc import Callable, Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Generic, TypeVar
 
+from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Key, Object
 from qtj_operator.controller.failures import Failures
@@ -15,12 +18,15 @@ from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.parse import parse_pod, parse_service
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.repairs import Repairs
+from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
 
 __all__ = ["Actions", "JobMemory", "Jobs", "Parser"]
 
 T = TypeVar("T")
+_INFERENCE = "Inference"
+"""The role of pods that are no replicas."""
 
 
 class Parser(Generic[T]):
@@ -67,6 +73,9 @@ class JobMemory:
 
     Attributes:
         phase: The phase that it had in the last pass.
+        reason: The reason that it had with it.
+        since: Since when its replicas have not all been running; None where they are.
+        on_nodes: How many of its pods have a node and have not ended, by role.
         pods: What its pods were parsed into.
         services: What its Services were parsed into.
         failures: The passes that have failed in a row.
@@ -78,6 +87,9 @@ class JobMemory:
     """
 
     phase: str = Phase.PENDING
+    reason: str = ""
+    since: datetime | None = None
+    on_nodes: Mapping[str, int] = field(default_factory=dict)
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
     failures: Failures = field(default_factory=Failures)
@@ -87,6 +99,27 @@ class JobMemory:
     tensorboard: Actions = field(default_factory=Actions)
     unreadable: str = ""
 
+    def shows(self, job: Object) -> None:
+        """Remembers what the job's status says."""
+        status = job.get("status", {})
+        self.phase, self.reason = status.get("phase") or Phase.PENDING, status.get("reason") or ""
+        self.since = _not_running_since(job)
+
+    def saw(self, seen: Observed) -> None:
+        """Remembers which of its pods have a node."""
+        pods = (*seen.pods, *(seen.inference.pods if seen.inference else ()))
+        on_nodes = (pod for pod in pods if pod.node is not None and not pod.stopped)
+        self.on_nodes = Counter(pod.replica.role if pod.replica else _INFERENCE for pod in on_nodes)
+
+
+def _not_running_since(job: Object) -> datetime | None:
+    """Returns since when not all replicas of a job run: its creation, or when one of them ended."""
+    conditions = job.get("status", {}).get("conditions") or ()
+    running = next((each for each in conditions if each["type"] == ConditionType.RUNNING), None)
+    if running is None:
+        return datetime.fromisoformat(job["metadata"]["creationTimestamp"])
+    return None if running["status"] == "True" else datetime.fromisoformat(running["lastTransitionTime"])
+
 
 class Jobs(dict[Key, JobMemory]):
     """Every job that a pass has found; after a restart the first resync fills it again."""
@@ -94,10 +127,6 @@ class Jobs(dict[Key, JobMemory]):
     def __missing__(self, key: Key) -> JobMemory:
         """Begins to remember a job."""
         return self.setdefault(key, JobMemory())
-
-    def count(self, phase: Phase) -> int:
-        """Returns how many jobs are in a phase."""
-        return sum(job.phase == phase for job in self.values())
 
     def unreadable(self) -> int:
         """Returns how many jobs cannot be read."""

@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
+from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
 
 from qtj_contract.version import installed_version
-from qtj_operator.api.conditions import FAILURES, ConditionType, find, is_true
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.status import Status
+from qtj_operator.controller.job_metrics import JobMetrics
+from qtj_operator.controller.memory import Jobs
 
 __all__ = ["Metrics", "Outcome"]
 
@@ -32,16 +32,17 @@ class Metrics:
 
     Args:
         depth: Returns how many jobs wait for a pass, or for a turn to send a request.
-        jobs: Returns how many jobs are in a phase.
-        unreadable: Returns how many jobs cannot be read.
+        jobs: The jobs that are known.
+        clock: Tells the time.
     """
 
     def __init__(
         self,
         depth: Callable[[], int] = lambda: 0,
-        jobs: Callable[[Phase], int] = lambda _: 0,
-        unreadable: Callable[[], int] = lambda: 0,
+        jobs: Jobs | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        jobs = Jobs() if jobs is None else jobs
         disable_created_metrics()  # a second series for each, that nobody reads
         self.registry = CollectorRegistry()
         self._passes = Histogram(
@@ -62,23 +63,11 @@ class Metrics:
         self._resynced: Gauge | None = None
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
         Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
-        self._count_jobs(jobs)
+        self._of_jobs = JobMetrics(self.registry, jobs, clock)
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass or a request.", registry=self.registry)
         queue.set_function(depth)
         skipped = Gauge("qtj_jobs_unreadable", "Jobs that are invalid or too large to be read.", registry=self.registry)
-        skipped.set_function(unreadable)
-
-    def _count_jobs(self, jobs: Callable[[Phase], int]) -> None:
-        phases = Gauge("qtj_jobs", "Jobs by phase, as the leader sees them.", ["phase"], registry=self.registry)
-        for phase in Phase:
-            phases.labels(phase).set_function(partial(jobs, phase))
-        self._restarts = Counter("qtj_restarts", "Restarts that count against backoffLimit.", registry=self.registry)
-        self._disruptions = Counter(
-            "qtj_disruptions", "Restarts after preemption, eviction or a lost node.", registry=self.registry
-        )
-        self._failed = Counter("qtj_jobs_failed", "Jobs that failed, by reason.", ["reason"], registry=self.registry)
-        for reason in FAILURES:  # each from the start: the rate of a series that begins with 1 is 0
-            self._failed.labels(reason)
+        skipped.set_function(jobs.unreadable)
 
     @contextmanager
     def timed(self) -> Iterator[Outcome]:
@@ -118,10 +107,6 @@ class Metrics:
         """Notes that this operator works from now on; it ends when it no longer may."""
         self._leads.set(1)
 
-    def status_written(self, before: Status, after: Status) -> None:
-        """Counts what a new status tells beyond the one before."""
-        self._restarts.inc(max((after.restarts or 0) - (before.restarts or 0), 0))
-        self._disruptions.inc(max((after.disruptions or 0) - (before.disruptions or 0), 0))
-        failed = find(after.conditions, ConditionType.FAILED)
-        if failed and failed.status == "True" and not is_true(before.conditions, ConditionType.FAILED):
-            self._failed.labels(failed.reason).inc()
+    def status_written(self, namespace: str, before: Status, after: Status) -> None:
+        """Counts what a new status of a job tells beyond the one before."""
+        self._of_jobs.status_written(namespace, before, after)

@@ -10,7 +10,7 @@ from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.reading import InvalidJob, read_status
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.status import Status
 from qtj_operator.controller.act import JobChanged, act, always
 from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
@@ -71,7 +71,7 @@ class Reconciler:
         if raw is None or "deletionTimestamp" in raw["metadata"] or is_managed_elsewhere(raw):
             self._forget(key, raw)
             return None
-        self.jobs[key].phase = raw.get("status", {}).get("phase") or Phase.PENDING
+        self.jobs[key].shows(raw)
         now, failures = self.clock(), self.jobs[key].failures
         try:
             delay = await self._pass(key, raw, now)
@@ -143,6 +143,7 @@ class Reconciler:
     async def _observe(self, job: Job, memory: JobMemory, now: datetime) -> Observed:
         """Returns what there is, and what became of earlier actions."""
         seen = await observe(self.client, self.progress, job, self.platform, memory)
+        memory.saw(seen)
         seen = await with_told(self.client, seen, memory.events, now)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
         of_job, of_board = memory.actions, memory.tensorboard
@@ -183,7 +184,7 @@ class Reconciler:
             before = read_status(raw)
             self.jobs[key].pace.wrote(now)
             log_transition(key, before, decision)
-            self.metrics.status_written(before, decision.status)
+            self.metrics.status_written(key[0], before, decision.status)
             if _runs_for_the_first_time(before, decision.status):
                 self.metrics.began(now - datetime.fromisoformat(raw["metadata"]["creationTimestamp"]))
         return changed

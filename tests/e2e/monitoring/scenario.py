@@ -61,7 +61,8 @@ def _operators() -> Iterator[Target]:
     """What the ServiceMonitor selects: the pods behind the operator's Service, ready or not."""
     for pod in get(*OPERATOR, "pods", "-l", "app.kubernetes.io/name=qtj-operator")["items"]:
         metadata = pod["metadata"]
-        yield Target(f"{pod['status']['podIP']}:8080", {"namespace": metadata["namespace"], "pod": metadata["name"]})
+        labels = {"job": "qtj-operator", "namespace": metadata["namespace"], "pod": metadata["name"]}
+        yield Target(f"{pod['status']['podIP']}:8080", labels)
 
 
 def _trainers(namespace: str, job: str) -> Iterator[Target]:

@@ -1,0 +1,136 @@
+"""What is counted of jobs, by namespace."""
+
+from datetime import UTC, datetime, timedelta
+
+from prometheus_client import CollectorRegistry
+
+from qtj_operator.api.conditions import FAILURES
+from qtj_operator.controller.client import Resource
+from qtj_operator.controller.job_metrics import OTHERS, JobMetrics
+from qtj_operator.controller.memory import Jobs
+from tests.controller.lab import KEY, Lab, complete, restarted, running
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def series(lab: Lab, metric: str) -> dict[tuple[str, ...], float]:
+    """The samples of a metric of the job's namespace, by their other labels; those that are 0 are left out."""
+    samples = (sample for family in lab.metrics.registry.collect() for sample in family.samples)
+    return {
+        tuple(value for name, value in sorted(sample.labels.items()) if name != "job_namespace"): sample.value
+        for sample in samples
+        if sample.name == metric and sample.labels["job_namespace"] == "lab" and sample.value
+    }
+
+
+async def test_a_job_without_a_status_waits_since_it_was_created() -> None:
+    lab = Lab()
+    await lab.applies()
+    lab.waits(seconds=90)
+    await lab.passes()
+
+    assert series(lab, "qtj_jobs") == {("Pending", ""): 1}
+    assert series(lab, "qtj_job_waiting_seconds") == {("",): 90}
+
+
+async def test_a_job_that_runs_waits_no_more_and_is_gone_when_it_is_deleted() -> None:
+    lab = Lab()
+    await running(lab)
+    ran, waits = series(lab, "qtj_jobs"), series(lab, "qtj_job_waiting_seconds")
+    lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
+    await lab.passes()
+
+    assert (ran, waits) == ({("Running", "AllReplicasReady"): 1}, {})
+    assert series(lab, "qtj_jobs") == {}
+
+
+async def test_the_longest_wait_is_told_with_its_reason() -> None:
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
+    lab.waits(minutes=20)
+    await lab.settles()
+
+    assert series(lab, "qtj_job_waiting_seconds") == {((await lab.status())["reason"],): 1200}
+
+
+async def test_a_job_that_starts_again_waits_since_it_no_longer_runs() -> None:
+    lab = Lab()
+    await running(lab)
+    lab.waits(hours=2)
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await lab.settles()
+    lab.waits(seconds=40)
+    await lab.passes()
+
+    assert list(series(lab, "qtj_job_waiting_seconds").values()) == [40]
+
+
+async def test_restarts_disruptions_and_the_reason_of_a_failure_are_counted_once() -> None:
+    lab = Lab()
+    await running(lab, runPolicy={"backoffLimit": 1})
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await restarted(lab)
+    lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-1")
+    await restarted(lab)
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await lab.settles()
+
+    assert series(lab, "qtj_restarts_total") == {(): 1}
+    assert series(lab, "qtj_disruptions_total") == {(): 1}
+    failed = {("BackoffLimitExceeded",): 1}
+    assert series(lab, "qtj_jobs_failed_total") == failed, "ReplicaFailed is shown before it happens"
+
+
+async def test_a_job_that_completes_has_not_failed_and_uses_no_node() -> None:
+    lab = Lab()
+    await complete(lab)
+
+    assert [labels[0] for labels in series(lab, "qtj_jobs")] == ["Complete"]
+    assert series(lab, "qtj_jobs_failed_total") == {}
+    assert series(lab, "qtj_replicas") == {}
+
+
+async def test_pods_count_from_when_they_have_a_node_until_they_end() -> None:
+    lab = Lab()
+    await lab.applies(inference={})
+    await lab.settles()
+    before = series(lab, "qtj_replicas")
+    lab.kubelet.starts()
+    await lab.settles()
+    both = series(lab, "qtj_replicas")
+    lab.kubelet.ends("qcnn-worker-1", 0)
+    await lab.settles()
+
+    assert (before, both) == ({}, {("Worker",): 2})
+    assert series(lab, "qtj_replicas") == {("Worker",): 1}
+
+
+def test_every_reason_of_a_failure_is_counted_from_the_first_sight_of_a_namespace() -> None:
+    registry, jobs = CollectorRegistry(), Jobs()
+    JobMetrics(registry, jobs, lambda: NOW)
+    jobs["team", "first"].reason = "Waits"
+
+    list(registry.collect())
+    reasons = {reason for reason in FAILURES if _failed(registry, "team", reason) == 0}
+    assert reasons == set(FAILURES)
+
+
+def test_two_hundred_namespaces_have_series_of_their_own_and_the_rest_has_one() -> None:
+    registry, jobs = CollectorRegistry(), Jobs()
+    JobMetrics(registry, jobs, lambda: NOW)
+    for number in range(203):
+        jobs[f"team-{number}", "job"].since = NOW - timedelta(seconds=number)
+
+    def value(namespace: str) -> float | None:
+        labels = {"job_namespace": namespace, "phase": "Pending", "reason": ""}
+        return registry.get_sample_value("qtj_jobs", labels)
+
+    assert (value("team-0"), value("team-199"), value("team-200"), value(OTHERS)) == (1, 1, None, 3)
+    waited = registry.get_sample_value("qtj_job_waiting_seconds", {"job_namespace": OTHERS, "reason": ""})
+    assert waited == 202
+
+
+def _failed(registry: CollectorRegistry, namespace: str, reason: str) -> float | None:
+    labels = {"job_namespace": namespace, "reason": reason}
+    return registry.get_sample_value("qtj_jobs_failed_total", labels)

@@ -1,0 +1,52 @@
+"""The alerts: each has a runbook, and none counts what the pods of a tenant export."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+_ROOT = Path(__file__).parents[2]
+_MONITORING = _ROOT / "deploy/helm/files/monitoring"
+_GROUPS = yaml.safe_load((_MONITORING / "alerts.yaml").read_text())["spec"]["groups"]
+_RULES = [rule for group in _GROUPS for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("rule", _RULES, ids=lambda rule: str(rule["alert"]))
+def test_each_alert_has_a_section_of_a_page(rule: dict[str, Any]) -> None:
+    page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+    headings = re.findall(r"^## (.+)$", (_ROOT / page).read_text(), re.MULTILINE)
+
+    assert anchor == rule["alert"].lower()
+    assert rule["alert"] in headings
+
+
+@pytest.mark.parametrize("rule", _RULES, ids=lambda rule: str(rule["alert"]))
+def test_metrics_of_the_operator_are_taken_from_its_own_target(rule: dict[str, Any]) -> None:
+    used = re.findall(r"qtj_(?!training_)\w+(?:\{([^}]*))?", rule["expr"])
+
+    assert [labels for labels in used if 'job="qtj-operator"' not in labels] == []
+
+
+def test_a_pod_of_a_tenant_gives_metrics_of_trainings_alone() -> None:
+    monitor = yaml.safe_load((_MONITORING / "trainers.yaml").read_text())["spec"]
+    (endpoint,) = monitor["podMetricsEndpoints"]
+
+    (kept,) = [rule["regex"] for rule in endpoint["metricRelabelings"] if rule["action"] == "keep"]
+    assert re.fullmatch(kept, "qtj_training_step")
+    assert not re.fullmatch(kept, "qtj_leader")
+
+
+def test_each_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not() -> None:
+    cases = yaml.safe_load((_ROOT / "tests/e2e/monitoring/alerts_test.yaml").read_text())["tests"]
+    tried = [alert for case in cases for alert in case.get("alert_rule_test", ())]
+    fires = {alert["alertname"] for alert in tried if alert["exp_alerts"]}
+    silent = {alert["alertname"] for alert in tried if not alert["exp_alerts"]}
+
+    assert {rule["alert"] for rule in _RULES} - fires - {"QuantumTrainingRestarts"} == set()
+    assert {rule["alert"] for rule in _RULES} - silent - _TOLD_APART == set()
+
+
+_TOLD_APART = {"QuantumTrainingPassesFail", "QuantumTrainingQueueGrows", "QuantumTrainingRestarts"}
+"""Their cases have one operator or namespace for which they fire, and another one for which they must not."""

@@ -81,7 +81,11 @@ CLUSTER: Mapping[str, Scenario] = {
     "upgrade": upgrade,
 }
 """Scenarios that affect every job run one after the other."""
-RARE: Mapping[str, Scenario] = {"drain-inference": nodes.drained_inference, "lost-inference": nodes.lost_inference}
+RARE: Mapping[str, Scenario] = {
+    "drain-inference": nodes.drained_inference,
+    "lost-inference": nodes.lost_inference,
+    "pressed-node": nodes.pressed_node,
+}
 """Of the same kind, with `--rare`: inference takes seconds, and a node seldom goes away in them."""
 LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops}
 """Scenarios that run only if they are named: their programs take long to build."""

@@ -6,7 +6,7 @@ from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["evicted_by_kubelet", "finished_helper", "stopped_by_kubelet"]
+__all__ = ["evicted_by_kubelet", "finished_helper", "obedient", "stopped_by_kubelet"]
 
 _POD_SECONDS = 15
 """After which the kubelet stops a pod: time to start, and no more."""
@@ -28,7 +28,7 @@ printf '{"weights": {"uri": "gs://quantum-training/tmp/w", "sha256": "%064d"}}' 
 
 def stopped_by_kubelet(checks: Checks, world: World) -> None:
     """A pod that runs longer than its own activeDeadlineSeconds has not trained, although its program ends with 0."""
-    job = _obedient("stopped")
+    job = obedient("stopped")
     _pod(job)["activeDeadlineSeconds"] = _POD_SECONDS
     trial = Trial.apply(checks, world, job)
     status = trial.ends(restarts=1)
@@ -39,17 +39,20 @@ def stopped_by_kubelet(checks: Checks, world: World) -> None:
 
 
 def evicted_by_kubelet(checks: Checks, world: World) -> None:
-    """A pod that the kubelet evicts, as under pressure, has not trained, and this is no failure of the program."""
-    job = _obedient("evicted")
+    """A pod that the kubelet evicts for what it has written has not trained; this counts, for it would go on."""
+    job = obedient("evicted")
     _pod(job)["volumes"] = [_SCRATCH]
     _pod(job)["containers"][0]["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
     trial = Trial.apply(checks, world, job)
-    status = trial.ends(disruptions=1)
+    status = trial.ends(restarts=1)
+    ended = [failure["reason"] for failure in status.get("failures", ())]
+    checks.equal("how the first attempt ended", ended, ["Evicted"])
     checks.equal("the weights are those of the second", status["weights"]["uri"], "gs://quantum-training/tmp/w")
     trial.deleted()
 
 
-def _obedient(name: str) -> Manifest:
+def obedient(name: str) -> Manifest:
+    """Returns a job of one worker that ends with 0 at SIGTERM in its first attempt, and trains in its second."""
     job = light(name, epochs=1)
     _pod(job)["containers"][0] |= {"command": ["sh", "-c", _OBEYS], "args": []}
     job["spec"]["replicaSpecs"] = {"Worker": {"replicas": 1}}

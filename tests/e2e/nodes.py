@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from tests.e2e.beside import obedient
 from tests.e2e.chaos import inference_runs, time_of_next_step
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import KubectlError, get, kubectl, wait_until
@@ -12,7 +13,7 @@ from tests.e2e.progress import Steps
 from tests.e2e.trial import Trial, spread
 from tests.e2e.world import World
 
-__all__ = ["drained_inference", "drained_node", "lost_inference", "lost_node", "two_nodes"]
+__all__ = ["drained_inference", "drained_node", "lost_inference", "lost_node", "pressed_node", "two_nodes"]
 
 _VICTIM = "node-2"
 """node-1 has the storage."""
@@ -104,6 +105,24 @@ def lost_inference(checks: Checks, world: World) -> None:
     finally:
         cluster("up", "--nodes", "2")
         wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
+    trial.deleted()
+
+
+def pressed_node(checks: Checks, world: World) -> None:
+    """A node has no memory left: its kubelet evicts a worker, which ends with 0. It has not trained; nothing counts."""
+    job = obedient("pressed")
+    job["spec"]["template"]["spec"]["affinity"] = _rather_on(_VICTIM)
+    trial = Trial.apply(checks, world, job)
+    kubectl("-n", world.namespace, "wait", "qtj/pressed", "--for=condition=Running", "--timeout=120s", timeout=130)
+    checks.equal("the node of the worker", trial.nodes(), [_VICTIM])
+    try:
+        cluster("press-node", _VICTIM)
+        trial.wait("is disrupted", lambda status: status.get("disruptions", 0) > 0, 120)
+    finally:
+        cluster("up", "--nodes", "2")
+        wait_until("the node takes pods again", lambda: _VICTIM in _ready(), 120)
+    trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
+    checks.equal("phase, restarts", (trial.status["phase"], trial.status["restarts"]), ("Complete", 0))
     trial.deleted()
 
 

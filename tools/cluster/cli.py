@@ -142,6 +142,8 @@ def parser() -> argparse.ArgumentParser:
     compiling.add_argument("--for", dest="stage", choices=tools.NEEDS, help="what one stage of the tests needs")
     losing = add("stop-node", "lose a node as in a power cut", Command(lambda o: lifecycle.stop_node(o.node)))
     losing.add_argument("node", type=_node, metavar="NODE", help="as in node-2; `up` brings it back")
+    pressing = add("press-node", "have a node evict its pods", Command(lambda o: lifecycle.press_node(o.node)))
+    pressing.add_argument("node", type=_node, metavar="NODE", help="as in node-2; `up` ends it")
     restarting = add(
         "restart", "take parts of the control plane away, bring them back",
         Command(lambda o: lifecycle.restart(o.names, o.gap)),

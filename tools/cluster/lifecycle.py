@@ -72,6 +72,11 @@ def stop_node(each: Node) -> None:
     machine.end_containers(each)
 
 
+def press_node(each: Node) -> None:
+    """Puts a node under pressure: its kubelet evicts one pod after another. `up` ends it."""
+    process.ensure(node.kubelet(each, pressed=True))
+
+
 def restart(names: Collection[str], gap: float) -> None:
     """Takes parts of the control plane away and brings them back, as an upgrade of a real cluster does.
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 PAUSE_IMAGE = "localhost/pause:1"
 CNI_PROGRAMS = "/usr/lib/cni"
+_PRESSED: Mapping[str, object] = {
+    "evictionSoft": {"memory.available": "99%"},
+    "evictionSoftGracePeriod": {"memory.available": "1s"},
+    "evictionMaxPodGracePeriod": 10,
+    "evictionPressureTransitionPeriod": "5s",
+}
 KUBELET_PORT, HEALTH_PORT = 10250, 10248  # on the node's own address: two kubelets do not meet
 
 
@@ -86,7 +92,8 @@ def containerd(node: Node) -> Component:
     return Component(f"{node.name}-containerd", argv, listens(node.socket), files)
 
 
-def kubelet(node: Node) -> Component:
+def kubelet(node: Node, *, pressed: bool = False) -> Component:
+    """The kubelet of a node; one that is pressed believes that its node has no memory left, and evicts pods."""
     config = node.home / "kubelet.json"
     resolv = node.home / "resolv.conf"
     argv = (
@@ -97,7 +104,8 @@ def kubelet(node: Node) -> Component:
         f"--node-ip={node.address}",
         f"--root-dir={node.home}/kubelet",
     )
-    files = {config: json.dumps(kubelet_config(node, resolv), indent=1), resolv: "# pods ask the cluster's DNS only\n"}
+    text = json.dumps({**kubelet_config(node, resolv), **(_PRESSED if pressed else {})}, indent=1)
+    files = {config: text, resolv: "# pods ask the cluster's DNS only\n"}
     return Component(f"{node.name}-kubelet", argv, answers(f"http://{node.address}:{HEALTH_PORT}/healthz"), files)
 
 

@@ -74,3 +74,15 @@ async def test_every_line_names_its_job_for_a_log_collector(said: pytest.LogCapt
     await running(lab)
 
     assert {(record.__dict__["namespace"], record.__dict__["job"]) for record in said.records} == {KEY}
+
+
+async def test_a_job_that_fails_is_a_warning_and_a_restart_is_none(said: pytest.LogCaptureFixture) -> None:
+    lab = Lab()
+    await running(lab, runPolicy={"backoffLimit": 1})
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await restarted(lab)
+    lab.kubelet.ends("qcnn-worker-1", 137)
+    await lab.settles()
+
+    warnings = [record.getMessage() for record in said.records if record.levelno == logging.WARNING]
+    assert [line.split(",")[0] for line in warnings] == ["lab/qcnn is Failed"]

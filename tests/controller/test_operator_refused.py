@@ -1,6 +1,7 @@
 """`qtj operator` that cannot run ends with one sentence that says what to do."""
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tests.controller.apiserver import KUBECONFIG, ApiServer, free_port
@@ -13,7 +14,8 @@ def test_an_error_that_ends_it_is_a_json_line_too(tmp_path: Path) -> None:
 
     last = json.loads(said.splitlines()[-1])
     assert code == 1
-    assert last["levelname"] == "CRITICAL"
+    assert last["level"] == "CRITICAL"
+    assert datetime.fromisoformat(last["time"]).utcoffset() == timedelta(0)
     assert (
         last["message"]
         == "no cluster can be reached: there is no file ~/.kube/config; set KUBECONFIG to your kubeconfig"

@@ -139,7 +139,7 @@ def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> No
 
     lines = [json.loads(line) for line in trainer.run("--log-format", "json", *arguments).output.splitlines()]
 
-    assert {line["levelname"] for line in lines} == {"INFO"}
+    assert {line["level"] for line in lines} == {"INFO"}
     [progress] = [line["progress"] for line in lines if "progress" in line]
     assert (progress["epoch"], progress["epochs"]) == (1, 1)
     assert progress["step"] == progress["steps"] > 0

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 
 from qtj_operator.api.conditions import Reason
-from qtj_operator.api.status import Status
+from qtj_operator.api.status import Phase, Status
 from qtj_operator.controller.client import Key
 from qtj_operator.core.decision import Decision
 
@@ -23,8 +23,9 @@ def log_transition(key: Key, before: Status, decision: Decision) -> None:
     """Logs what a written status changed."""
     after = decision.status
     fields = {**log_fields(key), "phase": after.phase, "reason": after.reason, "attempt": after.attempt}
+    level = logging.WARNING if after.phase == Phase.FAILED else logging.INFO
     for line in _lines(before, decision):
-        log.info("%s/%s %s", *key, line, extra=fields)
+        log.log(level, "%s/%s %s", *key, line, extra=fields)
 
 
 def log_deleted(key: Key) -> None:

@@ -19,6 +19,7 @@ import typer
 
 import qtj_contract as contract
 from qtj_contract.digests import is_sha256
+from qtj_contract.log_times import FIELDS, RENAMED, rfc3339
 from qtj_contract.printable import reason_of
 from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.replica.signals import Stop, exit_now
@@ -76,7 +77,12 @@ def _logs(
 def _json_formatter() -> logging.Formatter:
     from pythonjsonlogger.json import JsonFormatter
 
-    return JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s")
+    class Json(JsonFormatter):
+        def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+            del datefmt
+            return rfc3339(record.created)
+
+    return Json(FIELDS, rename_fields=RENAMED)
 
 
 def main(stop: Stop) -> NoReturn:

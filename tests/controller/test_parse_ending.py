@@ -123,6 +123,14 @@ def test_an_eviction_during_initialization_is_no_exit_code_of_an_init_container(
     assert pod.ending == Ending(exit_code=None, reason="Evicted", text="The node was low on memory", by_kubelet=True)
 
 
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+def test_an_init_container_with_another_restart_policy_is_no_sidecar(policy: str) -> None:
+    ending = failed_init(3, restarts=policy).ending
+
+    assert ending is not None
+    assert (ending.exit_code, ending.init) == (3, "download")
+
+
 def test_the_end_of_a_native_sidecar_is_no_init_containers_failure() -> None:
     assert failed_init(3, restarts="Always").ending == Ending(exit_code=None, reason="Failed", text="")
 

@@ -62,17 +62,27 @@ def test_a_ready_pod_can_be_asked_for_its_progress() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ready", "containers", "missed"),
-    [("True", "True", False), ("False", "False", False), ("False", "True", True)],
+    ("ready", "containers", "missed", "masked"),
+    [("True", "True", False, False), ("False", "False", False, True), ("False", "True", True, False)],
 )
 def test_a_pod_is_missed_where_only_its_node_calls_its_containers_ready(
     ready: str,
     containers: str,
     missed: bool,
+    masked: bool,
 ) -> None:
     conditions = [condition("Ready", ready), condition("ContainersReady", containers)]
 
-    assert parse_pod(raw_pod(phase="Running", conditions=conditions)).missed is missed
+    pod = parse_pod(raw_pod(phase="Running", conditions=conditions))
+    assert (pod.missed, pod.masked) == (missed, masked)
+
+
+def test_a_deletion_was_asked_for_before_its_deadline() -> None:
+    raw = raw_pod(phase="Running")
+    raw["metadata"] |= {"deletionTimestamp": later(seconds=30).isoformat(), "deletionGracePeriodSeconds": 30}
+
+    assert parse_pod(raw).asked == later()
+    assert parse_pod(raw_pod(phase="Running")).asked is None
 
 
 @pytest.mark.parametrize("kind", ["DisruptionTarget", "TerminationTarget"])

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from qtj_operator.core.ending import Ending
 from tests.core.conditions import failed_message
 from tests.core.created import created
-from tests.core.world import World, parameter_servers, running_job, starting_job
+from tests.core.world import NOW, World, later, parameter_servers, running_job, starting_job
 
 
 def test_a_disrupted_worker_restarts_the_gang_without_spending_the_budget() -> None:
@@ -138,6 +139,29 @@ def test_a_pod_that_crashed_before_somebody_deleted_it_counts(how: dict[str, obj
     decision = running_job().with_pod("worker-1", deleting=True, **how).decide()
 
     assert (decision.status.restarts, decision.status.disruptions) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(-1, ("Failed", None)), (0, ("Restarting", 1)), (5, ("Restarting", 1))]
+)
+def test_an_exit_code_of_1_counts_only_if_it_came_before_the_deletion(
+    seconds: int, expected: tuple[str, int | None]
+) -> None:
+    """Launchers such as torchrun end with 1 at SIGTERM."""
+    ended = Ending(exit_code=1, reason="Error", text="", time=later(seconds=seconds))
+
+    world = running_job().with_pod("worker-1", phase="Failed", ending=ended, deleting=True, asked=NOW)
+
+    assert (world.decide().status.phase, world.decide().status.disruptions) == expected
+
+
+@pytest.mark.parametrize("replica", ["worker-1", "ps-0"])
+def test_a_deleted_member_of_a_parameter_server_cluster_may_end_with_1(replica: str) -> None:
+    ended = Ending(exit_code=1, reason="Error", text="", time=later(seconds=1))
+
+    world = running_job(**parameter_servers()).with_pod(replica, phase="Failed", ending=ended, deleting=True, asked=NOW)
+
+    assert (world.decide().status.phase != "Failed", world.decide().status.disruptions) == (True, 1)
 
 
 def test_a_running_member_that_somebody_deletes_is_lost_at_once() -> None:

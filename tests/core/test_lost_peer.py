@@ -122,6 +122,16 @@ def test_an_error_is_final_when_no_node_was_missed_in_time() -> None:
     assert world.decide(later(seconds=75)).status.reason == "ReplicaFailed"
 
 
+def test_a_peer_that_cannot_be_marked_as_missed_is_given_the_time_until_its_eviction() -> None:
+    """A helper in its pod has ended, so the pod was not ready before its node was lost."""
+    world = job_that_ended_with_1(phase="Running", masked=True, node="node-2").recorded()
+
+    evicted = world.with_pod("worker-1", phase="Running", masked=True, disrupted=True, deleting=True)
+    assert world.decide(later(seconds=374)).status.phase == "Running"
+    assert evicted.decide(later(seconds=340)).status.disruptions == 1
+    assert world.decide(later(seconds=375)).status.reason == "ReplicaFailed"
+
+
 @pytest.mark.parametrize(
     "job",
     [

@@ -47,6 +47,7 @@ class PodMetadata(Metadata):
     uid: str
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int = 0
     labels: dict[str, str] = {}
     finalizers: Items[str] = ()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from qtj_operator.api.job import ReplicaId
@@ -12,6 +12,7 @@ from qtj_operator.controller.children import (
     ContainerStatus,
     JobObject,
     NodeObject,
+    PodMetadata,
     PodObject,
     PodStatus,
     ServiceObject,
@@ -31,6 +32,9 @@ _DISRUPTIONS = {"DisruptionTarget", "TerminationTarget"}
 _GATE_CLOSED = "ReadinessGatesNotReady"
 """The kubelet's reason for a pod that is not ready although its containers are (pkg/kubelet/status/generate.go)."""
 
+_SIDECAR = "Always"
+"""The restartPolicy of an init container that makes it a sidecar; others only say when it starts again (KEP-5307)."""
+
 _ROLES = {role.task_type: role for role in Role}
 
 
@@ -49,6 +53,7 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
     main = main if main in names else main_name(names)
     trainer = _container(status, main)
     stopped, ending = trainer is not None and trainer.state.terminated is not None, _ending(found, main)
+    is_missed = "ContainersReady" in true and "Ready" in false and false["Ready"].reason != _GATE_CLOSED
     return Pod(
         name=meta.name,
         uid=meta.uid,
@@ -59,8 +64,10 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
         running=ending is None and (stopped or _runs(trainer)),
         ends=ending is None and stopped,
         ready=_is_ready(trainer),
-        missed="ContainersReady" in true and "Ready" in false and false["Ready"].reason != _GATE_CLOSED,
+        missed=is_missed,
+        masked="Ready" in false and not is_missed,
         deadline=meta.deletion_timestamp,
+        asked=_asked(meta),
         node=spec.node_name,
         address=status.pod_ip,
         ending=ending,
@@ -133,6 +140,12 @@ def _since(pod: PodObject) -> datetime | None:
     return max((time for time in times if time), default=None)
 
 
+def _asked(meta: PodMetadata) -> datetime | None:
+    """Returns when its deletion was asked for: its deadline is later, by the time that its program has to end."""
+    grace = timedelta(seconds=meta.deletion_grace_period_seconds)
+    return None if meta.deletion_timestamp is None else meta.deletion_timestamp - grace
+
+
 def _unseen_by(pod: PodObject) -> str | None:
     """Returns the scheduler that ought to place the pod, and has said nothing about it."""
     is_seen = pod.spec.node_name or any(each.type == "PodScheduled" for each in pod.status.conditions)
@@ -196,7 +209,7 @@ def _is_settled(pod: PodObject, main: str) -> bool:
 
 
 def _native_sidecars(pod: PodObject) -> set[str]:
-    return {init.name for init in pod.spec.init_containers if init.restart_policy}
+    return {init.name for init in pod.spec.init_containers if init.restart_policy == _SIDECAR}
 
 
 def _ending_of(terminated: Terminated, init: str | None = None) -> Ending:

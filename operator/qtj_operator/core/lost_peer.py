@@ -28,6 +28,9 @@ __all__ = ["lost_a_peer", "unexplained"]
 _NODE_MISSED = timedelta(seconds=75)
 """How long to wait for the reason why a program lost its peer. A crash is seen after a second or two. A lost node is
 noticed after 40 to 60 seconds, depending on the configuration of the cluster."""
+_EVICTED = _NODE_MISSED + timedelta(seconds=300)
+"""How long to wait if a peer cannot be marked as missed, because it is not ready for another reason. Its eviction shows
+the loss: by default, a pod tolerates that its node does not answer for 300 seconds."""
 
 
 def unexplained(seen: Observed, lost: Sequence[Pod], now: datetime) -> Wait | None:
@@ -40,7 +43,8 @@ def unexplained(seen: Observed, lost: Sequence[Pod], now: datetime) -> Wait | No
     if not (lost and (ends or (seen.gang_has_run and all(_may_be_explained(seen, pod) for pod in lost)))):
         return None
     since = seen.job.status.peer_lost_time
-    due = (since or now) + _NODE_MISSED
+    masked = any(pod.masked and pod.running for pod in seen.gang)
+    due = (since or now) + (_EVICTED if masked else _NODE_MISSED)
     if now >= due:
         return None
     until = f"waiting until {due:%H:%M:%S} UTC to find out"

@@ -53,7 +53,10 @@ class Pod:
         ready: Whether its program runs and is ready; the other containers, and gates of the pod, do not count.
         missed: Whether the cluster marked it as not ready because its node no longer reports, although its containers
             were ready by the last report (MarkPodsNotReady of the node lifecycle controller).
+        masked: Whether it is not ready for another reason, such as a helper container that has ended. A lost node then
+            does not show in that, but only minutes later, when the cluster evicts the pod.
         deadline: Until when its node has to stop it, if it is being deleted.
+        asked: When its deletion was asked for.
         waiting: Why a container cannot start, if one cannot.
         gates: Scheduling gates, with which another controller prevents its scheduling.
         unscheduled: Why no node can run it, as the scheduler reports it.
@@ -88,6 +91,8 @@ class Pod:
     node_ready: bool | None = None
     since: datetime | None = None
     unseen_by: str | None = None
+    masked: bool = False
+    asked: datetime | None = None
 
     @property
     def deleting(self) -> bool:
@@ -123,7 +128,8 @@ class Pod:
         """Who ended its program; None if it has not ended.
 
         A program that is asked to end may obey with exit code 0, so this counts only if it names its weights. If the
-        pod is being deleted, but ended in a way that a deletion does not cause, the program has ended by itself.
+        pod is being deleted, but ended before that was asked for, and in a way that a deletion does not cause, the
+        program has ended by itself.
         """
         if self.ending is None:
             return None
@@ -135,9 +141,13 @@ class Pod:
             return EndedBy.CLUSTER
         if ending.by_kubelet:
             return EndedBy.KUBELET
-        if self.deleting and ending.exit_code in _ENDS_OF_DELETED:
+        if self.deleting and (ending.exit_code in _ENDS_OF_DELETED or self._obeyed(ending)):
             return None if ending.reason == "OOMKilled" else EndedBy.CLUSTER
         return EndedBy.KUBELET if ending.exit_code is None else None
+
+    def _obeyed(self, ending: Ending) -> bool:
+        """Whether it has ended after its deletion was asked for: some programs end with 1 at SIGTERM, as torchrun."""
+        return self.asked is not None and ending.time is not None and ending.time >= self.asked
 
     @property
     def failed(self) -> bool:

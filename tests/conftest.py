@@ -1,6 +1,8 @@
 """Settings of all tests."""
 
+import os
 import signal
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -17,6 +19,9 @@ settings.load_profile("qtj")
 # A shell lets what it runs in the background ignore interrupts, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The key for digests of secrets: a test leaves nothing in the home of whoever runs it.
+os.environ["XDG_STATE_HOME"] = str(Path(tempfile.gettempdir()) / f"qtj-tests-{os.getuid()}")
 
 # And nohup lets it ignore hang-ups.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -1,5 +1,7 @@
 """What may change between a run and the run that continues it: more epochs, another inference, other values."""
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,16 @@ def test_a_run_whose_values_changed_continues_only_when_asked(desk: Desk, kind: 
     assert f"starts over, because {kind} settings changed; toy/1 was interrupted" in of_itself.note
     assert asked.earlier == earlier
     assert asked.note == f"{kind} settings changed since toy/1, and its programs get the new values"
+
+
+def test_the_digest_of_a_secret_needs_the_key_of_the_user(desk: Desk) -> None:
+    plain = hashlib.sha256(json.dumps({"RATE": "0.1"}).encode()).hexdigest()[:16]
+
+    of_map = desk.written(configured("ConfigMap"), config("ConfigMap", RATE="0.1")).configs
+    of_secret = desk.written(configured("Secret"), config("Secret", RATE="0.1")).configs
+
+    assert of_map["ConfigMap settings"] == plain
+    assert of_secret["Secret settings"] != plain
 
 
 def test_values_that_are_not_in_the_file_any_more_are_a_change(desk: Desk) -> None:

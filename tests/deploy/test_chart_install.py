@@ -212,7 +212,7 @@ def test_the_api_server_takes_every_object_of_every_setting(installer: Helm, ser
         "nodeReader": {"create": True},
         "priorityClass": {"name": "training-operator", "create": True},
         "tolerations": [{"key": "infra", "operator": "Exists"}],
-        "networkPolicy": {"enabled": True, "jobNamespaces": [namespace]},
+        "networkPolicy": {"jobNamespaces": [namespace]},
     }
     objects = {"apiVersion": "v1", "kind": "List", "items": installer.render(values, namespace)}
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.controller.apiserver import Programs
 from tests.controller.test_install import of_kind, overlay
@@ -138,16 +137,31 @@ def test_operators_of_two_namespaces_have_a_share_of_the_api_server_each(helm: H
     assert account == {"name": "qtj-operator", "namespace": "team-b"}
 
 
-def test_the_network_policies_are_those_of_deploy_network(helm: Helm) -> None:
-    own, *of_jobs = (
-        policy
-        for name in ("operator.yaml", "jobs.yaml", "tensorboard.yaml")
-        for policy in yaml.safe_load_all((DEPLOY / "network" / name).read_text())
-    )
-    placed = [{**policy, "metadata": {**policy["metadata"], "namespace": "team-a"}} for policy in of_jobs]
+def test_namespaces_of_jobs_get_the_policies_of_deploy_network(helm: Helm, programs: Programs, tmp_path: Path) -> None:
+    there = kustomized(programs, tmp_path, ["network"], "team-a")
 
-    objects = helm.render({"networkPolicy": ON | {"jobNamespaces": ["team-a"]}})
-    assert_same(of_kind(objects, "NetworkPolicy"), [own, *placed], "qtj-system")
+    objects = helm.render({"networkPolicy": {"jobNamespaces": ["team-a", "qtj-system"]}})
+    placed = [each for each in objects if each["metadata"].get("namespace") == "team-a"]
+    assert_same([_unplaced(each, "team-a") for each in placed], there, "team-a")
+    assert len(of_kind(objects, "NetworkPolicy")) - len(placed) == len(of_kind(helm.render({}), "NetworkPolicy")) == 4
+
+
+def test_the_network_policies_name_the_namespaces_and_the_port_of_the_values(helm: Helm) -> None:
+    values = {"jobNamespaces": ["team-a"], "prometheusNamespace": "qtj-system", "profilerPort": 9999}
+    objects = helm.render({"networkPolicy": values}, "operators")
+
+    rules = [rule for each in of_kind(objects, "NetworkPolicy") for rule in each["spec"]["ingress"]]
+    ports = {port["port"] for rule in rules for port in rule.get("ports", ())}
+    peers = [
+        peer["namespaceSelector"] for rule in rules for peer in rule.get("from", ()) if "namespaceSelector" in peer
+    ]
+    names = [peer["matchLabels"]["kubernetes.io/metadata.name"] for peer in peers]
+    assert ports == {2224, 6006, 8080, 9999}
+    assert sorted(names) == ["operators", "qtj-system", "qtj-system", "qtj-system"]
+
+
+def test_network_policies_can_be_left_out(helm: Helm) -> None:
+    assert of_kind(helm.render({"networkPolicy": {"enabled": False}}), "NetworkPolicy") == []
 
 
 def test_every_object_has_the_labels_of_the_chart(helm: Helm) -> None:
@@ -157,7 +171,7 @@ def test_every_object_has_the_labels_of_the_chart(helm: Helm) -> None:
             "monitoring": ON,
             "priorityClass": {"name": "training", "create": True},
             "priorityLevel": {"create": True},
-            "networkPolicy": ON | {"jobNamespaces": ["team-a"]},
+            "networkPolicy": {"jobNamespaces": ["team-a"]},
         }
     )
 

@@ -20,7 +20,7 @@ EVERYTHING = {
     "podLabels": {"team": "a"},
     "podAnnotations": {"note": "b"},
     "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
-    "networkPolicy": {"enabled": True, "jobNamespaces": ["team-a", "team-b"]},
+    "networkPolicy": {"jobNamespaces": ["team-a", "team-b"]},
 }
 
 

@@ -25,6 +25,9 @@ CONTAINER = {"name": "trainer", "image": ALLOWED}
 EMPTY = ("volumes", "initContainers", "serviceAccountName", "serviceAccount", "hostNetwork", "hostPID", "hostIPC")
 """What a template of templates often writes without a value."""
 PRIVILEGED = CONTAINER | {"securityContext": {"privileged": True}}
+ADMIN = CONTAINER | {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
+SECRETS = "other Secrets than these are not allowed here: trainer; the ConfigMap qtj-limits lists them"
+TOKEN = {"serviceAccountToken": {"path": "token"}}
 ON_NODE = {"ports": [{"containerPort": 2222}, {"containerPort": 80, "hostPort": 80}]}
 
 
@@ -32,6 +35,21 @@ def with_pod(**fields: object) -> dict[str, Any]:
     """The example with other fields in the pod's spec of its template."""
     job: dict[str, Any] = deepcopy(QCNN)
     job["spec"]["template"]["spec"] |= fields
+    return job
+
+
+def projected(source: dict[str, Any]) -> dict[str, Any]:
+    return {"name": "p", "projected": {"sources": [source]}}
+
+
+def from_secret(name: str) -> dict[str, Any]:
+    return {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": name, "key": "key"}}}
+
+
+def labelled(name: str, value: str) -> dict[str, Any]:
+    """The example with a label in its template."""
+    job: dict[str, Any] = deepcopy(QCNN)
+    job["spec"]["template"]["metadata"] = {"labels": {name: value}}
     return job
 
 
@@ -80,6 +98,19 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_pod(containers=[CONTAINER | {"securityContext": {"privileged": False}, "ports": [{"hostPort": 0}]}]),
         with_pod(volumes=[{"name": "data", "emptyDir": {}, "hostPath": None, "image": None}]),
         with_pods("replicaSpecs", "Worker", containers=[CONTAINER], **dict.fromkeys(EMPTY)),
+        with_pod(containers=[CONTAINER | {"env": [from_secret("trainer"), {"name": "A", "value": "b"}]}]),
+        with_pod(
+            volumes=[{"name": "s", "secret": {"secretName": "trainer"}}, projected({"secret": {"name": "trainer"}})]
+        ),
+        with_pod(containers=[CONTAINER | {"securityContext": {"capabilities": {"add": ["NET_BIND_SERVICE"]}}}]),
+        with_pod(containers=[CONTAINER | {"securityContext": {"capabilities": None}, "env": None, "envFrom": None}]),
+        with_pod(volumes=[{"name": "data", "emptyDir": {}, "secret": None, "projected": None}]),
+        with_pod(volumes=[projected({"secret": None, "serviceAccountToken": None, "configMap": {"name": "a"}})]),
+        with_pod(
+            containers=[CONTAINER | {"env": [{"name": "A", "valueFrom": None}], "envFrom": [{"secretRef": None}]}]
+        ),
+        with_pod(automountServiceAccountToken=False, hostUsers=False),
+        labelled("app.kubernetes.io/name", "mine"),
         with_board(),
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
     ],
@@ -87,6 +118,8 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         *("the example", "an image of the registry", "an allowed account", "a harmless volume"),
         *("fields without a value", "a container's fields without a value", "inner fields without a value"),
         *("an ordinary container", "a volume's fields without a value", "a role's fields without a value"),
+        *("a Secret in env", "Secrets in volumes", "a harmless capability", "capabilities without a value"),
+        *("Secrets without a value", "sources without a value", "variables without a value", "no token", "a label"),
         *("the operator's TensorBoard", "a TensorBoard of the registry"),
     ],
 )
@@ -129,7 +162,21 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         (with_pod(serviceAccountName="admin"), "service accounts are not allowed here: admin;"),
         (with_pod(serviceAccount="admin"), "service accounts are not allowed here: admin;"),
         (with_pod(volumes=[{"name": "node", "hostPath": {"path": "/"}}]), "a volume with hostPath is not allowed here"),
-        (with_pod(hostPID=True), "hostNetwork, hostPID and hostIPC are not allowed here"),
+        (with_pod(hostPID=True), "hostNetwork, hostPID, hostIPC and hostUsers: true are not allowed here"),
+        (with_pod(hostUsers=True), "hostNetwork, hostPID, hostIPC and hostUsers: true are not allowed here"),
+        (with_pod(containers=[ADMIN]), "capabilities other than NET_BIND_SERVICE are not allowed here"),
+        (
+            with_pods("inference", containers=[CONTAINER], initContainers=[ADMIN | {"name": "first"}]),
+            "capabilities other than NET_BIND_SERVICE are not",
+        ),
+        (with_pod(volumes=[{"name": "s", "secret": {"secretName": "admin"}}]), SECRETS),
+        (with_pod(volumes=[projected({"secret": {"name": "admin"}})]), SECRETS),
+        (with_pod(containers=[CONTAINER | {"env": [from_secret("admin")]}]), SECRETS),
+        (with_pods("inference", containers=[CONTAINER | {"envFrom": [{"secretRef": {"name": "admin"}}]}]), SECRETS),
+        (with_pod(volumes=[projected(TOKEN)]), "a token of the API server in a pod is not allowed here"),
+        (with_pod(automountServiceAccountToken=True), "a token of the API server in a pod is not allowed here"),
+        (labelled("quantumtraining.dev/tensorboard", "qcnn"), "a label by which the operator's objects are found"),
+        (labelled("app.kubernetes.io/name", "qtj-operator"), "a label by which the operator's objects are found"),
         (with_pod(containers=[PRIVILEGED]), "privileged containers are not allowed here"),
         (with_pod(initContainers=[PRIVILEGED]), "privileged containers are not allowed here"),
         (with_pods("inference", containers=[PRIVILEGED]), "privileged containers are not allowed here"),
@@ -140,6 +187,8 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
     ],
     ids=[
         *("image", "prefix", "image volume", "role", "inference", "account", "old account", "hostPath", "hostPID"),
+        *("hostUsers", "capability", "capability of inference", "Secret", "projected Secret", "Secret in env"),
+        *("Secret in envFrom", "projected token", "mounted token", "label of ours", "name of ours"),
         *("privileged", "privileged at first", "privileged inference", "hostPort", "hostPort at first"),
         *("TensorBoard", "exposed TensorBoard"),
     ],

@@ -139,7 +139,16 @@ def test_a_folder_that_moved_without_a_record_is_claimed_anew(folder: Folder, tm
 
 
 def test_a_record_can_be_read_by_people_and_compared_line_by_line(folder: Folder) -> None:
-    folder.save({"b": 1, "a": {"c": 2}})
+    folder.save({"spec": {"b": 1}, "metadata": {"c": 2}})
 
     lines = (folder.path / "job.json").read_text().splitlines()
-    assert lines == ["{", '    "a": {', '        "c": 2', "    },", '    "b": 1', "}"]
+    assert lines == [
+        "{",
+        '    "metadata": {',
+        '        "c": 2',
+        "    },",
+        '    "spec": {',
+        '        "b": 1',
+        "    }",
+        "}",
+    ]

@@ -13,6 +13,7 @@ from qtj.local.store import Change
 from qtj_contract.progress import Progress
 from qtj_contract.whole_file import growing, write_whole
 from qtj_operator.controller.client import Resource
+from qtj_trainer.storage.files import FileStore
 from qtj_trainer.stored.progress_log import log_progress
 from tests.local.room import little_room
 
@@ -62,10 +63,11 @@ def test_a_file_that_grows_is_no_link(tmp_path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Folder], object]] = {
-    "job.json": lambda folder: folder.save({"metadata": {"name": "toy"}}),
-    ".job.json": lambda folder: folder.save({"metadata": {"name": "toy"}}),
+    "job.json": lambda folder: folder.save({"metadata": {"name": "toy"}, "spec": {}}),
+    ".job.json": lambda folder: folder.save({"metadata": {"name": "toy"}, "spec": {}}),
     "events.jsonl": lambda folder: folder.record_event({"reason": "Started"}),
     "logs/toy-worker-0.1.log": lambda folder: folder.log(POD)(b"a line\n"),
+    "result.json": lambda folder: FileStore(folder.path).write("result.json", b"{}"),
     ".stop": lambda folder: folder.ask_to_stop(at_once=True),
     "pods.jsonl": lambda folder: record_pod(folder.path, Change("ADDED", Resource.PODS, 1, POD)),
     "activity.jsonl": lambda folder: Activity(folder.path).update("compiling"),

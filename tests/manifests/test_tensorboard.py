@@ -1,10 +1,8 @@
 """TensorBoard's Deployment and Service, beside the shapes of the golden files."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import ValidationError
 
 from qtj_operator.api.defaults import TENSORBOARD_PORT
@@ -14,7 +12,6 @@ from qtj_operator.api.spec import Spec
 from qtj_operator.manifests.tensorboard import BUILT, deployment_spec, tensorboard_deployment, tensorboard_service
 from tests.jobs import a_container, a_job, a_template, job_object
 
-NETWORK = Path(__file__).parents[2] / "deploy" / "network"
 GCS = {"name": "STORAGE_EMULATOR_HOST", "value": "http://gcs:4443"}
 KEY = {"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": "/keys/key.json"}
 
@@ -196,33 +193,6 @@ def test_no_replica_keeps_away_from_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("service_type", "policies"),
-    [("ClusterIP", ["quantumtrainingjobs-tensorboard"]), ("NodePort", None), ("LoadBalancer", None)],
-)
-def test_the_network_policies_select_it(service_type: str, policies: list[str] | None) -> None:
-    job = board(tensorboard={"serviceType": service_type})
-    assert job.spec.tensorboard is not None
-    labels = deployment_spec(job, job.spec.tensorboard, "tensorboard:1")["template"]["metadata"]["labels"]
-    written = list(yaml.safe_load_all((NETWORK / "tensorboard.yaml").read_text()))
-
-    selecting = [each["metadata"]["name"] for each in written if _selects(each["spec"]["podSelector"], labels)]
-
-    assert selecting == (policies or ["quantumtrainingjobs-tensorboard", "quantumtrainingjobs-tensorboard-exposed"])
-    assert {port["port"] for each in written for rule in each["spec"]["ingress"] for port in rule["ports"]} == {6006}
-
-
-def test_it_may_ask_replicas_for_profiles() -> None:
-    job = board()
-    assert job.spec.tensorboard is not None
-    labels = deployment_spec(job, job.spec.tensorboard, "tensorboard:1")["template"]["metadata"]["labels"]
-    jobs = yaml.safe_load((NETWORK / "jobs.yaml").read_text())
-
-    (allowed,) = [rule["from"] for rule in jobs["spec"]["ingress"] if rule["ports"] == [{"port": 2223}]]
-
-    assert allowed[0]["podSelector"]["matchLabels"].items() <= labels.items()
-
-
-@pytest.mark.parametrize(
     "image",
     ["tensorboard", "lab/tensorboard:2", "localhost:5000/a/b_c:v1.2", "gcr.io/lab/tb@sha256:" + "0" * 64, "REG.io/tb"],
 )
@@ -252,8 +222,3 @@ def test_names_of_images_are_valid(image: str) -> None:
 def test_mistakes_are_refused(field: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValidationError, match=sentence):
         Spec.read(job_object(tensorboard=field)["spec"])
-
-
-def _selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
-    exist = all(each["key"] in labels and each["operator"] == "Exists" for each in selector["matchExpressions"])
-    return exist and selector.get("matchLabels", {}).items() <= labels.items()

@@ -4,6 +4,7 @@ import ctypes
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ Numbers = tuple[Array, Array, Array]
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """native_driver.c and native_trajectories.c with the library, compiled for some machine.
+    """native_driver.c and other programs with the library, compiled for some machine.
 
     Attributes:
         folder: Where they are.
@@ -40,13 +41,20 @@ class Driver:
 
     @classmethod
     def built(
-        cls, folder: Path, compiler: str, *, machine: str, flags: tuple[str, ...] = (), runner: tuple[str, ...] = ()
+        cls,
+        folder: Path,
+        compiler: str,
+        *,
+        machine: str,
+        flags: tuple[str, ...] = (),
+        runner: tuple[str, ...] = (),
+        programs: tuple[str, ...] = ("native_driver", "native_trajectories"),
     ) -> "Driver":
         """Compiles it."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CC", compiler)
             build(folder / "libqtj_fused.so", flags, machine)
-        for name in ("native_driver", "native_trajectories"):
+        for name in programs:
             files: list[str | Path] = [Path(__file__).with_name(f"{name}.c"), folder / "libqtj_fused.so"]
             options: list[str | Path] = [*flags, "-I", SOURCES, "-Wl,-rpath,$ORIGIN", "-o", folder / name]
             subprocess.run([*shlex.split(compiler), "-O1", *files, *options], check=True)
@@ -77,6 +85,19 @@ class Driver:
             AssertionError: If it fails; the message is its output.
         """
         return np.frombuffer(self._answer("native_trajectories", [np.array(header, np.int64), *arrays]), np.float32)
+
+    def survived(self, programs: Sequence[Sequence[bytes]], what: str) -> int:
+        """Runs programs that may be damaged by native_fuzz.c; returns how many the engine did not refuse.
+
+        Raises:
+            AssertionError: If a sanitizer finds something; the message is its output.
+        """
+        records = [np.frombuffer(each, np.uint8) for record in programs for each in record]
+        asked: list[Array] = [np.array([len(programs)], np.int64), *records]
+        try:
+            return int(np.frombuffer(self._answer("native_fuzz", asked), np.int64)[0])
+        except AssertionError as problem:
+            raise AssertionError(f"{what}: {problem}") from None
 
     def _answer(self, name: str, asked: list[Array]) -> bytes:
         (self.folder / "input").write_bytes(b"".join(np.ascontiguousarray(each).tobytes() for each in asked))

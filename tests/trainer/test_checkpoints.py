@@ -60,7 +60,7 @@ def test_a_checkpoint_of_another_data_file_is_passed_over_with_that_reason(
 
     assert checkpoints(store, options=after_a_change).newest() is None
     [told] = caplog.messages
-    assert told.endswith(" is of another training: the file of --data was changed since")
+    assert told.endswith(" is of another training: what --data names was changed since")
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "empty"])

@@ -21,6 +21,7 @@ def check_versions(store: Store) -> None:
     assert len(set(seen)) == 3
     assert store.versions("versions")["versions/a"] == seen[-1]
     assert [*store.versions("versions")] == ["versions/a", "versions/b"]
+    assert store.sizes("versions") == {"versions/a": 6, "versions/b": 7}
 
 
 def test_a_folder_has_versions(tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ __all__ = ["COMMANDS"]
 def list_runs(job: OneJob = None, output: Output = None) -> None:
     """List the runs of this folder, with the phase of each."""
     with input_checked():
+        from qtj.local.hidden import shown
         from qtj.runs.listing import recorded_runs, runs_table
 
         runs = recorded_runs(job)
-        names = {id(run.job): run.name for run in runs}
         if output:
-            objects = [run.job for run in runs if run.is_readable]
+            jobs = [(run.name, shown(run.job)) for run in runs if run.is_readable]
+            names = {id(job): name for name, job in jobs}
+            objects = [job for _, job in jobs]
             print_stdout(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
         else:
             print_stdout(runs_table(runs) if runs else "there is no run in this folder yet: qtj run FILE starts one")

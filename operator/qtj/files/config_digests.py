@@ -1,10 +1,14 @@
-"""Digests of the ConfigMaps and Secrets that a job refers to: they show whether one has changed since it ran."""
+"""Digests of the ConfigMaps and Secrets that a job refers to: they show whether one has changed since it ran.
+
+That of a Secret is made with a key, so that who reads the folder of a run cannot find its values by trying.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from qtj.local.key import keyed_digest
 from qtj.local.variables import Configs
 
 __all__ = ["digests_of"]
@@ -26,7 +30,7 @@ def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, st
         configs: The ConfigMaps and Secrets of the file; others are left out.
     """
     named = {each for each in _references(manifest.get("spec")) if each in configs}
-    return {f"{kind} {name}": _digest(configs[kind, name]) for kind, name in sorted(named)}
+    return {f"{kind} {name}": _digest(kind, configs[kind, name]) for kind, name in sorted(named)}
 
 
 def _references(value: object) -> Iterator[tuple[str, str]]:
@@ -41,5 +45,7 @@ def _references(value: object) -> Iterator[tuple[str, str]]:
             yield from _references(each)
 
 
-def _digest(data: Mapping[str, str]) -> str:
+def _digest(kind: str, data: Mapping[str, str]) -> str:
+    if kind == "Secret":
+        return keyed_digest(data)
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:_LENGTH]

@@ -37,14 +37,19 @@ class Document:
         file: The file.
         node: The same with positions.
         settings: Fields that the command line sets.
-        configs: Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file.
+        data: ConfigMaps and Secrets of the file.
     """
 
     manifest: dict[str, Any]
     file: str
     node: yaml.Node
     settings: Sequence[Setting] = ()
-    configs: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def configs(self) -> Mapping[str, str]:
+        """Digests of the ConfigMaps and Secrets that it refers to, as far as they are in the file."""
+        return digests_of(self.manifest, self.data)
 
     def where(self, path: FieldPath) -> str:
         """Returns where a field is set: file and line, or the option that set it."""
@@ -108,7 +113,7 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     kept = [each for each in rest if each.manifest.get("kind") in KINDS]
     configs, refused = map_with_errors(lambda config: read_config(config.manifest, config), kept)
     for job in jobs:
-        job.configs = digests_of(job.manifest, dict(configs))
+        job.data = dict(configs)
     mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
     if not found and not unreadable:
         mistakes.append(_no_job(path, documents))

@@ -1,8 +1,9 @@
 """The folder of one run on this machine: its record, its logs and, unless they go elsewhere, its artifacts.
 
 <folder>/.qtj-run                     marks the folder as ours; holds its path, the bucket of its artifacts, if any, and
-                                      digests of its ConfigMaps; locked while the run is active
-<folder>/job.json                     the job as the API server would store it, from which a later `qtj run` continues
+                                      digests of its ConfigMaps and Secrets; locked while the run is active
+<folder>/job.json                     the job as the API server would store it, from which a later `qtj run` continues,
+                                      without values of variables that are secret
 <folder>/events.jsonl                 its events, one object per line
 <folder>/pods.jsonl                   each change of its pods
 <folder>/activity.jsonl               the activities that its program reported, with their times
@@ -24,6 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from qtj.local.hidden import recorded
 from qtj.local.locks import locked
 from qtj.local.logfiles import in_order
 from qtj.local.records import is_record, moved
@@ -205,7 +207,7 @@ class Folder:
 
     def save(self, job: Object) -> None:
         """Writes the record; if that fails, sets `complaint` and keeps the earlier record."""
-        text = json.dumps(job, indent=4, sort_keys=True)
+        text = json.dumps(recorded(job), indent=4, sort_keys=True)
         try:
             write_whole(self.path / _RECORD, text.encode(), durable=True)  # else a power failure may leave it empty
         except OSError as problem:

@@ -20,6 +20,7 @@ from qtj.local.addresses import Addresses, PortLease
 from qtj.local.client import MemoryClient
 from qtj.local.folder import Folder, FolderError
 from qtj.local.fork_server import ForkServer
+from qtj.local.hidden import restored
 from qtj.local.jobs import JobController
 from qtj.local.kubelet import Kubelet, Machine
 from qtj.local.pod_record import record_pod
@@ -163,7 +164,9 @@ class Session:
         if job.record is None:
             self._store.create(Resource.QUANTUM_TRAINING_JOBS, job.manifest)
         else:
-            self._store.restore(Resource.QUANTUM_TRAINING_JOBS, without_digest(job.record))
+            self._store.restore(
+                Resource.QUANTUM_TRAINING_JOBS, restored(without_digest(job.record), job.manifest["spec"])
+            )
             self._edit(*job.key, job.manifest["spec"])
 
     def _edit(self, namespace: str, name: str, spec: Object) -> None:

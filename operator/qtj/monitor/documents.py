@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from qtj.local.hidden import shown
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.output_format import OutputFormat, formatted, kubectl_name
 from qtj.terminal.streams import print_stderr
@@ -40,7 +41,7 @@ class Documents:
         for seen in board:
             if self._last.get(seen.name) != seen.job:
                 self._last[seen.name] = seen.job
-                write_document(seen.job, self._form)
+                write_document(shown(seen.job), self._form)
 
     def complain(self, sentence: str) -> None:
         """Takes why the jobs could not be looked at."""

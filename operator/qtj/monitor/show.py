@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from qtj.local.hidden import shown
 from qtj.monitor.documents import Documents, write_document
 from qtj.monitor.events import EVENT_HEADINGS, count_of, event_cells
 from qtj.monitor.live import Screen, board_on, job_on
@@ -51,7 +52,7 @@ async def show_status(source: Source, form: OutputFormat | None, *, follow: bool
     """
     if not follow:
         (seen,) = await source.look()
-        print_stdout(formatted([seen.job], form, name=lambda _: seen.name) if form else status_text(seen))
+        print_stdout(formatted([shown(seen.job)], form, name=lambda _: seen.name) if form else status_text(seen))
         return COMPLETE
     if form:
         (last,) = await watch(source, Documents(form), lambda board: board[0].is_over)

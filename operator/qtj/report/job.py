@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from qtj.local.hidden import shown
 from qtj.report.stages import Moment, attempts_of, stages_of
 from qtj.terminal.text import shell_word
 from qtj_operator.api.job import main_container
@@ -79,6 +80,7 @@ def in_utc(at: datetime) -> datetime:
 
 def _repetition(job: Mapping[str, Any]) -> Repetition:
     """Returns a job without what the API server and the operator have added, and the command that runs it."""
+    job = shown(job)
     meta = {key: job["metadata"][key] for key in ("name", "labels", "annotations") if key in job["metadata"]}
     manifest = {"apiVersion": NEWEST_API_VERSION, "kind": KIND, "metadata": meta, "spec": job["spec"]}
     file = f"{meta['name']}.yaml"

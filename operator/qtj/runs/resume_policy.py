@@ -15,6 +15,7 @@ from typing import Any
 
 from qtj.files.documents import Document
 from qtj.local.folder import Folder, FolderError
+from qtj.local.hidden import recorded_spec
 from qtj.local.history import INTERRUPTED, phase_of
 from qtj.runs.programs import changed_arguments, changed_programs, earlier_programs, programs_of
 from qtj.terminal.errors import InputError
@@ -113,8 +114,9 @@ def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, al
 
 def _resumed(document: Document, earlier: EarlierRun) -> Start:
     spec = document.manifest["spec"]
+    comparable = recorded_spec(spec)
     for name in IMMUTABLE:
-        before, now = earlier.record["spec"].get(name), spec.get(name)
+        before, now = earlier.record["spec"].get(name), comparable.get(name)
         if why := _forbids(before, now):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
         if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
@@ -212,7 +214,7 @@ def _changed_programs(document: Document, earlier: EarlierRun) -> list[str]:
 
 def _changed_fields(document: Document, earlier: EarlierRun) -> Iterator[str]:
     """Yields fields of the spec, and the ConfigMaps and Secrets that it uses."""
-    now, before = document.manifest["spec"], earlier.record["spec"]
+    now, before = recorded_spec(document.manifest["spec"]), earlier.record["spec"]
     for name in sorted({*now, *before} - _OF_NO_CONSEQUENCE):
         if now.get(name) != before.get(name):
             yield f"spec.{name}"

@@ -23,6 +23,7 @@ from qtj.files.source import STDIN
 from qtj.local.activity import Activity
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
+from qtj.local.hidden import shown
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
@@ -258,7 +259,7 @@ def _report(
         for line in filter(None, (*tail, local.folder.complaint, _result_paths(local), report)):
             print_text(console, line)
     if options.output:
-        print_stdout(formatted(final, options.output))
+        print_stdout(formatted([*map(shown, final)], options.output))
     phases = {(job.get("status") or {}).get("phase") for job in final}
     if phases == {"Complete"}:
         return COMPLETE

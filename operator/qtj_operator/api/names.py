@@ -73,7 +73,7 @@ LABEL_TENSORBOARD = f"{GROUP}/tensorboard"
 
 LABEL_PROFILES = f"{GROUP}/profiles"
 LABEL_EXPOSED = f"{GROUP}/exposed"
-"""Labels that the policies in deploy/network select: pods that may ask replicas for profiles, and pods that everybody
+"""Labels that the network policies select: pods that may ask replicas for profiles, and pods that everybody
 may reach."""
 
 MANAGED_BY = "qtj-operator"

@@ -48,6 +48,7 @@ def infer(weights: str | None, sha256: str | None, artifacts: str, environment: 
     options = workload.options.from_record(record.options)
 
     _check_structure(workload, options, record)
+    workload.verify(held_out)
     labels, predictions = _predict(workload, options, data, held_out)
     with np.errstate(over="ignore", invalid="ignore"):  # `finite` reports it in a sentence
         scores = {name: np.asarray(each) for name, each in workload.score(labels, predictions).items()}

@@ -26,7 +26,7 @@ from qtj_trainer.run.resources import check_memory
 from qtj_trainer.run.workload_training import WorkloadTraining
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.stored.position import Position
-from qtj_trainer.workloads import Split, Workload
+from qtj_trainer.workloads import Arrays, Split, Workload
 from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
@@ -109,9 +109,10 @@ def _train_and_store(run: Run) -> None:
         split = run.workload.split(run.options)
         with peers_watched(replica.cluster):
             loop = _loop(run, strategy, split)
+            held_out = run.workload.sealed(split.held_out) if replica.cluster.leads else split.held_out
     with peers_watched(replica.cluster), inputs_named(*loop.examples), diverging_together(strategy, replica.cluster):
         end = training.complete(loop, checkpoint)
-    replica.finish(lambda: _store(run, loop, split, end), lambda: leave_together(strategy, replica.cluster))
+    replica.finish(lambda: _store(run, loop, held_out, end), lambda: leave_together(strategy, replica.cluster))
 
 
 def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
@@ -136,10 +137,10 @@ def _takes_whole_steps(run: Run, strategy: "tf.distribute.Strategy") -> bool:
     return True
 
 
-def _store(run: Run, loop: "Loop", split: Split, end: Position) -> Result:
+def _store(run: Run, loop: "Loop", held_out: Arrays, end: Position) -> Result:
     from qtj_trainer.run.outcome import store_outcome
 
-    result = store_outcome(run, loop, split.held_out, end)
+    result = store_outcome(run, loop, held_out, end)
     run.checkpoints.clear()
     return result
 

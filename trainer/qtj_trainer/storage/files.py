@@ -72,6 +72,14 @@ class FileStore:
                 found[name] = f"{status.st_ino}-{status.st_mtime_ns}"
         return found
 
+    def sizes(self, folder: str) -> Mapping[str, int]:
+        """See `Store.sizes`. What cannot be read has none."""
+        found = {}
+        for name in self.list(folder):
+            with suppress(OSError):
+                found[name] = self._path(name).stat().st_size
+        return found
+
     def folders(self, folder: str) -> Sequence[str]:
         """See `Store.folders`."""
         try:

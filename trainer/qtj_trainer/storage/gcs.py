@@ -72,10 +72,11 @@ class GcsStore:
 
     def versions(self, folder: str) -> Mapping[str, str]:
         """See `Store.versions`."""
-        prefix = f"{self._prefix}{folder}/"
-        with self._explained(f"list {self.uri(folder)} in"):
-            blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
-            return {blob.name.removeprefix(self._prefix): str(blob.generation) for blob in blobs}
+        return {name: str(blob.generation) for name, blob in self._listed(folder).items()}
+
+    def sizes(self, folder: str) -> Mapping[str, int]:
+        """See `Store.sizes`."""
+        return {name: int(blob.size or 0) for name, blob in self._listed(folder).items()}
 
     def folders(self, folder: str) -> Sequence[str]:
         """See `Store.folders`. A bucket has no folders: it lists prefixes that end with a slash."""
@@ -93,6 +94,12 @@ class GcsStore:
     def close(self) -> None:
         """See `Store.close`."""
         self._client.close()
+
+    def _listed(self, folder: str) -> Mapping[str, storage.Blob]:
+        prefix = f"{self._prefix}{folder}/"
+        with self._explained(f"list {self.uri(folder)} in"):
+            blobs = self._client.list_blobs(self._bucket, prefix=prefix, delimiter="/", retry=self._retry)
+            return {blob.name.removeprefix(self._prefix): blob for blob in blobs}
 
     def _blob(self, name: str) -> storage.Blob:
         return self._bucket.blob(self._prefix + name)

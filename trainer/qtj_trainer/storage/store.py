@@ -40,6 +40,9 @@ class Store(Protocol):
     def versions(self, folder: str) -> Mapping[str, str]:
         """Returns a version for each object directly in a folder, by its name: another one after each write."""
 
+    def sizes(self, folder: str) -> Mapping[str, int]:
+        """Returns the size of each object directly in a folder in bytes, by its name, in order."""
+
     def folders(self, folder: str) -> Sequence[str]:
         """Returns the names of all folders directly in a folder, in order."""
 

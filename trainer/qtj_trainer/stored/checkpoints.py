@@ -210,7 +210,7 @@ class Checkpoints:
         if training != self._training:
             is_other_file = file and self._data and file != self._data
             others = "its model, optimizer, data or options differ"
-            differ = "the file of --data was changed since" if is_other_file else others
+            differ = "what --data names was changed since" if is_other_file else others
             raise _UnusableError(f"is of another training: {differ}")
         epochs = self._options.epochs
         if position.epochs > epochs or (position.epochs == epochs and not position.ends_epoch):
@@ -219,7 +219,7 @@ class Checkpoints:
 
     @property
     def _data(self) -> str:
-        """Digest of the file of examples, empty without one."""
+        """Digest of the examples, empty without --data."""
         return str(self._options.affecting_numbers().get("data_sha256", ""))
 
     @cached_property

@@ -7,11 +7,13 @@ Simonyan, Zisserman, "Very deep convolutional networks for large-scale image rec
 """
 
 import hashlib
+import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     import tensorflow as tf
     import tf_keras
+    from numpy.typing import NDArray
 
 __all__ = ["Images", "ImagesOptions"]
 
@@ -33,6 +36,8 @@ _SUFFIXES = (".jpeg", ".jpg")
 _NO_IMAGES = f"no {' or '.join(_SUFFIXES)} files"
 _FREE_LAYERS = 4
 """Layers of VGG16 that are trained, the last ones, as in the original: the last block of convolutions."""
+
+_READERS = 16
 
 log = logging.getLogger("qtj_trainer")
 
@@ -46,11 +51,46 @@ class ImagesOptions(Options):
     data: str = option("", "Folder with train/CLASS/*.jpeg and test/CLASS/*.jpeg: gs://BUCKET/PATH or a folder.")
     weights: str = option("", "VGG16 without its top, as an HDF5 file of Keras: gs://..., or a path. Random if empty.")
     size: int = option(224, "Side of the square to which images are resized, in pixels.", at_least=32, at_most=1024)
+    data_sha256: str = option(
+        "", "The digest that the names and sizes of all images must have. [default: the one they have]", added=True
+    )
+    weights_sha256: str = option(
+        "", "The digest that the file of --weights must have. [default: the one it has]", added=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.data:
             raise UserError("images needs --data: a folder with train/CLASS/*.jpeg and test/CLASS/*.jpeg")
+        if self.weights_sha256 and not self.weights:
+            raise UserError("--weights-sha256 is the digest of a file, and --weights names none: leave it out")
+
+    def completed(self) -> Self:
+        """Returns the options with digests of the data and of the initial weights.
+
+        That of the data covers names and sizes, because reading all images would take as long as an epoch.
+
+        Raises:
+            UserError: If one of them is not the digest that the options have.
+        """
+        data = _matching("data", self.data, _listing_digest(self.data), self.data_sha256)
+        weights = hashlib.sha256(read_uri(self.weights)).hexdigest() if self.weights else ""
+        weights = _matching("weights", self.weights, weights, self.weights_sha256)
+        return replace(self, data_sha256=data, weights_sha256=weights)
+
+    def affecting_numbers(self) -> dict[str, Any]:
+        """See `Options.affecting_numbers`. The digest of the data replaces its address."""
+        values = super().affecting_numbers()
+        return {name: value for name, value in values.items() if name != "data" or not self.data_sha256}
+
+
+def _matching(name: str, address: str, found: str, wanted: str) -> str:
+    if wanted.lower() not in {"", found}:
+        raise UserError(
+            f"{address} has the digest {found[:12]} and not {wanted[:12]}: it was changed, so restore it, or train with"
+            f" another --{name}-sha256"
+        )
+    return found
 
 
 class Images(Classification):
@@ -66,6 +106,18 @@ class Images(Classification):
         parts = [_listed(options.data, part, classes) for part in ("train", "test")]
         log.info("data: %d images of %d classes from %s", len(parts[0]["label"]), len(classes), options.data)
         return Split(training=parts[0], held_out=parts[1])
+
+    def sealed(self, examples: Arrays) -> Arrays:
+        """Adds the digest of each image. Reading them takes less than evaluating them once."""
+        return {**examples, "sha256": np.array(_digests(examples["uri"]))}
+
+    def verify(self, examples: Arrays) -> None:
+        """Compares the images with their digests. A training of an earlier version has stored none."""
+        if "sha256" not in examples:
+            return
+        for uri, before, now in zip(examples["uri"], examples["sha256"], _digests(examples["uri"]), strict=True):
+            if before != now:
+                raise UserError(f"{uri} was changed since the training: restore it, or train again")
 
     def encode(self, examples: Arrays, options: ImagesOptions) -> Examples:
         """Returns the addresses and a function that reads an image, for the input pipeline."""
@@ -121,6 +173,24 @@ def _listed(data: str, part: str, classes: tuple[str, ...]) -> dict[str, Any]:
     if not uris:
         raise UserError(f"{data}/{part} has {_NO_IMAGES} below {', '.join(classes)}: add some")
     return {"uri": np.array(uris), "label": np.array(labels, np.int32)}
+
+
+def _listing_digest(data: str) -> str:
+    """Returns a digest of the names and sizes of all images."""
+    digest = hashlib.sha256()
+    with closing(open_store(data)) as store:
+        for part in ("train", "test"):
+            for folder in _classes(data):
+                sizes = store.sizes(f"{part}/{folder}")
+                images = {name: size for name, size in sizes.items() if name.lower().endswith(_SUFFIXES)}
+                digest.update(json.dumps(images).encode())
+    return digest.hexdigest()
+
+
+def _digests(uris: "NDArray[np.str_]") -> list[str]:
+    """Returns the digests of images, several of which are read at a time: a bucket takes long to answer."""
+    with ThreadPoolExecutor(_READERS) as readers:
+        return list(readers.map(lambda uri: hashlib.sha256(read_uri(str(uri))).hexdigest(), uris))
 
 
 def _decoder(size: int, *, local: bool) -> "Callable[[tf.Tensor], tf.Tensor]":

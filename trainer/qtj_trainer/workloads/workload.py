@@ -80,6 +80,18 @@ class Workload(Protocol):
     def split(self, options: Any) -> Split:
         """Generates or reads the examples: the same in every process."""
 
+    def sealed(self, examples: Arrays) -> Arrays:
+        """Returns examples as they are stored: with a digest of what a column only names."""
+        return examples
+
+    def verify(self, examples: Arrays) -> None:
+        """Compares stored examples with what their columns name.
+
+        Raises:
+            UserError: If that was changed since it was `sealed`, or cannot be read.
+        """
+        del examples
+
     def encode(self, examples: Arrays, options: Any) -> Examples:
         """Converts stored examples to inputs of the model."""
 

@@ -1,0 +1,80 @@
+"""What records and pages leave out: values of variables whose name says that they are secret.
+
+A record is for the next run, which has the file with the job. So the record needs no such value, only whether it is
+still the same: it has a digest that is made with the key of this user. A page has neither.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from qtj.local.key import keyed_digest
+from qtj.local.records import without_digest
+
+__all__ = ["is_secret", "recorded", "recorded_spec", "restored", "shown"]
+
+_SECRET = re.compile(r".*(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL).*|.*KEYS?(_ID)?|.*_PWD", re.IGNORECASE)
+_ADDRESS = re.compile(r".*_(FILE|PATH|DIR|NAME|URI)|GOOGLE_APPLICATION_CREDENTIALS", re.IGNORECASE)
+"""Variables that say where a secret is."""
+_COPY = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which `kubectl apply` keeps a copy of the whole object."""
+
+Hide = Callable[[str, str], str]
+
+
+def is_secret(variable: str) -> bool:
+    """Tells whether the name of a variable says that its value is secret."""
+    return _SECRET.fullmatch(variable) is not None and _ADDRESS.fullmatch(variable) is None
+
+
+def shown(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a job for other eyes: a page, or a program that reads `-o json`."""
+    return _job_without(job, lambda _name, _value: "(not shown)")
+
+
+def recorded(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a job as it is recorded: with keyed digests of what is secret, and without a digest of all of it."""
+    kept = _job_without(job, _digest)
+    return kept if kept == job else without_digest(kept)
+
+
+def recorded_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a spec as it is recorded, to compare it with that of a record."""
+    found: dict[str, Any] = _without(spec, _digest)
+    return found
+
+
+def restored(record: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a record with the values of its secret variables again, as far as a spec has the same fields."""
+    known = recorded_spec(spec)
+    before = {name: spec[name] if known.get(name) == value else value for name, value in record["spec"].items()}
+    return {**record, "spec": before}
+
+
+def _digest(name: str, value: str) -> str:
+    return f"(not recorded: {keyed_digest([name, value])})"
+
+
+def _job_without(job: Mapping[str, Any], hide: Hide) -> dict[str, Any]:
+    meta = dict(job["metadata"])
+    if _COPY in (written := meta.get("annotations") or {}):
+        meta["annotations"] = {name: each for name, each in written.items() if name != _COPY}
+    return {**job, "metadata": meta, "spec": _without(job["spec"], hide)}
+
+
+def _without(value: Any, hide: Hide) -> Any:
+    """Returns a value with other texts in place of secret ones, wherever it has variables."""
+    if isinstance(value, list):
+        return [_without(each, hide) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: [_variable(one, hide) for one in each] if key == "env" and isinstance(each, list) else _without(each, hide)
+        for key, each in value.items()
+    }
+
+
+def _variable(one: Any, hide: Hide) -> Any:
+    if not isinstance(one, Mapping) or not one.get("value") or not is_secret(str(one.get("name"))):
+        return one
+    return {**one, "value": hide(str(one["name"]), str(one["value"]))}

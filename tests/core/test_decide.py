@@ -35,7 +35,8 @@ def decided_by(world: World) -> str:
         (NEW, "invalid_spec suspended started"),
         (
             TRAINING,
-            "trained suspended overdue respecified lost_replica lone_replica superseded backing_off incomplete drifted",
+            "trained suspended overdue respecified lost_replica no_progress lone_replica superseded "
+            "backing_off incomplete drifted",
         ),
         (INFERENCE, "suspended overdue superseded inferring"),
         (OVER, "rechecked retried finished"),

@@ -106,6 +106,21 @@ class _Reporter:
         self._check(logs)
         self._training.end_step(self._step)
 
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Stops the clock while `fit` evaluates."""
+        del logs
+        self._training.telemetry.clock.stop()
+
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Starts the clock again."""
+        del logs
+        self._training.telemetry.clock.step()
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Stops the clock: what follows `fit` may take long."""
+        del logs
+        self._training.telemetry.clock.stop()
+
     def _check(self, logs: dict[str, Any] | None) -> None:
         if logs and "loss" in logs:
             self._training.checked("loss", logs["loss"], self._step)

@@ -74,7 +74,7 @@ class ProgramTraining(Training):
     def end_step(self, step: int) -> None:
         """Counts a step."""
         self.counts_steps = True
-        self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
+        self.telemetry.step(replace(self.telemetry.progress, step=step))
         self.captures.reach(step, self.epochs_done)
 
     def end_fitted_epoch(self, epoch: Epoch, *, is_last: bool) -> None:
@@ -86,7 +86,7 @@ class ProgramTraining(Training):
                 because `fit` would continue after it: a restart repeats the epoch, and ends in the same way.
         """
         position = Position(epoch.step, epoch)
-        with self.mistakes_reported():
+        with self.mistakes_reported(), self.telemetry.clock.paused():
             self._adapter.check_finite(epoch.step)
             self.report_epoch(position)
             if not is_last and self._checkpoints.is_due(position):

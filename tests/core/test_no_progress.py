@@ -87,7 +87,8 @@ def test_where_all_are_after_the_same_step_nobody_is_accused() -> None:
     message = said(watched(stepped(60), stepped(61), stepped(62)))[2]
 
     assert message.startswith(
-        "qcnn-worker-0 hangs: it has taken no step for 60 s after step 40, like its 2 peers, so the culprit is not known"
+        "qcnn-worker-0 hangs: it has taken no step for 60 s after step 40, like its 2 peers, so the culprit is not"
+        " known; all replicas"
     )
 
 

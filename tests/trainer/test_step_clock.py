@@ -1,5 +1,6 @@
 """How old the last step is, and the stacks of a process that takes none."""
 
+import faulthandler
 import json
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import qtj_contract as contract
 from qtj_trainer import step_clock
 from qtj_trainer.replica.telemetry import Telemetry
 from qtj_trainer.step_clock import StepClock
+from qtj_trainer.stored.checkpoints import State
+from qtj_trainer.stored.position import Position
 from tests.trainer.test_telemetry import get
 from tools.resume.experiment import Case, Fit
 
@@ -62,7 +65,8 @@ def test_the_clock_starts_with_the_first_step_and_stands_still_outside_of_steps(
     assert telemetry.clock.age() is None
 
     telemetry.step(contract.Progress(epoch=0, step=1))
-    assert (telemetry.clock.age(), telemetry.activity) == (pytest.approx(0, abs=5), "")
+    assert telemetry.clock.age() == pytest.approx(0, abs=5)
+    assert telemetry.activity == ""
     with telemetry.clock.paused():
         assert telemetry.clock.age() is None
     assert telemetry.clock.age() is not None
@@ -85,20 +89,22 @@ def test_the_endpoint_tells_the_age_and_where_the_main_thread_is(monkeypatch: py
 
     assert before == contract.Heartbeat(step=4)
     assert after is not None
-    assert (after.step, after.age) == (5, pytest.approx(0, abs=5))
+    assert after.step == 5
+    assert after.age == pytest.approx(0, abs=5)
     assert after.place.startswith("test_telemetry.py:"), "the last frame that is not of a library"
     assert "qtj_training_step_age_seconds" in get(port, "/metrics")
     assert json.loads(answer)["step"] == 5
 
 
-def test_the_clock_of_a_fit_runs_in_steps_alone(tmp_path: Path) -> None:
-    fit, runs = Fit(Case("watched"), tmp_path, epochs=2), {}
+def test_the_clock_of_a_fit_runs_in_steps_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = Fit(Case("watched"), tmp_path, epochs=2)
+    runs: dict[str, list[bool]] = {}
     clock: StepClock = fit.training.telemetry.clock
 
     def note(moment: str) -> None:
         runs.setdefault(moment, []).append(clock.age() is not None)
 
-    class Watcher(keras.callbacks.Callback):
+    class Watcher(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
         """Notes whether the clock runs; like the callback of the program, after it has been called."""
 
         def on_train_batch_begin(self, batch: int, logs: object = None) -> None:
@@ -107,8 +113,13 @@ def test_the_clock_of_a_fit_runs_in_steps_alone(tmp_path: Path) -> None:
         def on_test_batch_end(self, batch: int, logs: object = None) -> None:
             note("evaluation")
 
-    saved = fit.training._checkpoints.add
-    fit.training._checkpoints.add = lambda *args: (note("checkpoint"), saved(*args))[1]  # type: ignore[method-assign]
+    add = fit.training._checkpoints.add
+
+    def noted(position: Position, state: State) -> str:
+        note("checkpoint")
+        return add(position, state)
+
+    monkeypatch.setattr(fit.training._checkpoints, "add", noted)
     data = np.ones((16, 3)), np.ones(16)
     fit.model.fit(*data, batch_size=8, epochs=2, callbacks=[Watcher(), fit.callback], validation_data=data, verbose=0)
     note("after fit")
@@ -124,7 +135,7 @@ def test_the_clock_of_a_fit_runs_in_steps_alone(tmp_path: Path) -> None:
 
 def test_the_timer_is_not_set_for_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     armed: list[float] = []
-    monkeypatch.setattr(step_clock.faulthandler, "dump_traceback_later", lambda seconds, **_: armed.append(seconds))
+    monkeypatch.setattr(faulthandler, "dump_traceback_later", lambda seconds, **_: armed.append(seconds))
     clock = StepClock()
     clock.deadline = 600
 

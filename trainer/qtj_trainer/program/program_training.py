@@ -51,6 +51,7 @@ class ProgramTraining(Training):
         super().__init__(replica, Checkpoints(replica.store, replica.job_uid, adapter, options), options.epochs)
         self._session = session
         self._adapter = adapter
+        self._options = options
         self.counts_steps = self._is_fitted = isinstance(adapter, KerasModel)
         with self.mistakes_reported():
             planned = planned_captures(replica)
@@ -77,8 +78,13 @@ class ProgramTraining(Training):
         self.telemetry.step(replace(self.telemetry.progress, step=step))
         self.captures.reach(step, self.epochs_done)
 
+    @property
+    def checkpoint_steps(self) -> int:
+        """Steps from one checkpoint within an epoch to the next; 0 for none."""
+        return self._options.checkpoint_steps
+
     def end_fitted_epoch(self, epoch: Epoch, *, is_last: bool) -> None:
-        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so it is not checked.
+        """Reports an epoch of `fit`, and stores its checkpoint. Ends the process if SIGTERM has arrived meanwhile.
 
         Args:
             epoch: The epoch.
@@ -92,6 +98,7 @@ class ProgramTraining(Training):
             if not is_last and self._checkpoints.is_due(position):
                 self._adapter.read_together()
                 self._keep(position)
+            self._end_if_asked(position)
 
     def report_epoch(self, position: Position, line: str = "") -> None:
         """Reports a finished epoch, see `Training.report_epoch`, also to TensorBoard."""

@@ -176,6 +176,11 @@ class Training(ABC):
         is_stopping = self._take_over_stop(settled=settled)
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
+            self._end_if_asked(position)
+
+    def _end_if_asked(self, position: Position) -> None:
+        """Raises StoppedError if SIGTERM has arrived."""
+        if self.replica.stop.is_requested():
             self.flush()
             me = self.replica.cluster.me or "the training"
             raise StoppedError(f"{me} was asked to end, after step {position.step}")

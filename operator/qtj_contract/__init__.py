@@ -9,6 +9,7 @@ A program that only reads ``TF_CONFIG``, without this package, works too. Its we
 
 from qtj_contract.captures import MOST_CAPTURES, Capture, CaptureRecord, parse_captures
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
+from qtj_contract.heartbeat import Heartbeat, progress_deadline
 from qtj_contract.printable import printable
 from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
 from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in
@@ -37,6 +38,7 @@ __all__ = [
     "Capture",
     "CaptureRecord",
     "Env",
+    "Heartbeat",
     "ProfileSchedule",
     "Progress",
     "TerminationMessage",
@@ -47,6 +49,7 @@ __all__ = [
     "parse_captures",
     "parse_request",
     "printable",
+    "progress_deadline",
     "request_body",
     "statevector_bytes",
 ]

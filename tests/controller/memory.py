@@ -12,6 +12,7 @@ from qtj.local.store import Change, ClusterStore
 from qtj_contract import Progress, TerminationMessage
 from qtj_operator.api.job import EVALUATOR, ReplicaId
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
+from qtj_operator.core.heard import Heard
 
 __all__ = ["Cluster", "Kubelet", "RecordingClient", "Replicas"]
 
@@ -103,12 +104,14 @@ class Replicas:
     Attributes:
         leader: What a leader reports.
         evaluator: What an evaluator reports.
+        beats: What replicas tell of their last steps.
         asked: Addresses by replica, of each job.
     """
 
     def __init__(self) -> None:
         self.leader: Progress | None = None
         self.evaluator: Progress | None = None
+        self.beats: dict[ReplicaId, Heard] = {}
         self.asked: dict[Key, Mapping[ReplicaId, str]] = {}
 
     def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
@@ -116,6 +119,9 @@ class Replicas:
 
     def latest(self, _key: Key, replica: ReplicaId) -> Progress | None:
         return self.evaluator if replica == EVALUATOR else self.leader
+
+    def heard(self, _key: Key, replica: ReplicaId) -> Heard | None:
+        return self.beats.get(replica)
 
 
 class Kubelet:

@@ -2,17 +2,21 @@
 
 import asyncio
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from aiohttp import web
 
-from qtj_contract import MOST_CAPTURES, PROGRESS_LIMIT, PROGRESS_PATH, CaptureRecord, Progress
+from qtj_contract import MOST_CAPTURES, PROGRESS_LIMIT, PROGRESS_PATH, CaptureRecord, Heartbeat, Progress
 from qtj_operator.api.job import EVALUATOR, METRICS_PORT, ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
+from qtj_operator.core.heard import Heard
 
 KEY: Key = ("lab", "qcnn")
 CHIEF = ReplicaId(Role.CHIEF, 0)
@@ -245,3 +249,55 @@ async def _never(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(60)
     finally:
         writer.close()
+
+
+_SERVER = f"""
+import http.server, sys
+class Answers(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{{"epoch": 1, "step": 40, "stepAge": 0.5}}')
+server = http.server.HTTPServer(("{LEADER}", {METRICS_PORT}), Answers)
+print("serves", flush=True)
+server.serve_forever()
+"""
+
+
+async def test_a_process_that_is_stopped_is_told_from_one_that_is_gone() -> None:
+    """The kernel of a stopped process still takes its connections."""
+    poller = ProgressPoller(lambda _: None)
+    poller._period = 0.01
+    poller.ask(KEY, {CHIEF: LEADER})
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", _SERVER, stdout=subprocess.PIPE)
+    assert process.stdout
+    await process.stdout.readline()
+
+    def heard() -> Heard:
+        return poller.heard(KEY, CHIEF) or Heard()
+
+    try:
+        async with polling(poller):
+            await soon(lambda: heard() == Heard(Heartbeat(step=40, age=0.5)))
+            process.send_signal(signal.SIGSTOP)
+            await soon(lambda: heard().holds and (heard().age or 0) > 2)
+            process.send_signal(signal.SIGCONT)
+            await soon(lambda: not heard().silent)
+            process.kill()
+            await soon(lambda: heard().silent > 0)
+            assert (heard().holds, heard().age) == (False, 0.5)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def test_whoever_is_not_asked_any_more_is_forgotten() -> None:
+    poller = ProgressPoller(lambda _: None)
+    poller.ask(KEY, {CHIEF: LEADER})
+    async with polling(poller):
+        await soon(lambda: poller.heard(KEY, CHIEF) is not None)
+
+        poller.ask(KEY, {})
+
+        assert poller.heard(KEY, CHIEF) is None

@@ -29,13 +29,19 @@ def decided_by(world: World) -> str:
     return next((p.__name__ for p in policies if p(world, later(hours=1)) is not None), "settled")
 
 
+_OF_TRAINING = (
+    "trained suspended overdue respecified lost_replica no_progress lone_replica superseded backing_off incomplete"
+    " drifted"
+)
+
+
 @pytest.mark.parametrize(
     ("stage", "policies"),
     [
         (NEW, "invalid_spec suspended started"),
         (
             TRAINING,
-            "trained suspended overdue respecified lost_replica lone_replica superseded backing_off incomplete drifted",
+            _OF_TRAINING,
         ),
         (INFERENCE, "suspended overdue superseded inferring"),
         (OVER, "rechecked retried finished"),

@@ -2,9 +2,10 @@
 
 import re
 
+from qtj_contract import Progress
 from qtj_operator.api.conditions import FAILURES, ConditionType, Reason
 from qtj_operator.controller.metrics import Metrics
-from qtj_trainer.replica.telemetry import _GAUGES
+from qtj_trainer.replica.telemetry import _GAUGES, Telemetry
 from tests.docs.blocks import rows
 from tools.docs.files import ROOT, linked_files
 from tools.docs.site import CHAPTERS
@@ -42,7 +43,10 @@ def test_every_metric_is_described() -> None:
         for family in metrics.registry.collect()
     }
 
-    exported |= {f"qtj_training_{name}" for name in _GAUGES}
+    telemetry = Telemetry(Progress(epoch=0))
+    telemetry.step(telemetry.progress)
+
+    exported |= {f"qtj_training_{name}" for name in _GAUGES} | {family.name for family in telemetry.collect()}
     assert exported == METRICS
 
 

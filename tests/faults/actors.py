@@ -12,6 +12,7 @@ from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, 
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 from tests.faults.admission import Gatekeeper
+from tests.faults.hanging import Hang
 from tests.faults.kueue import Kueue
 
 NAMESPACE = "lab"
@@ -81,6 +82,7 @@ class Script:
         helper: Whether each pod has a container beside its program that is done at once.
         gate: Whether each pod has a readiness gate that nobody opens.
         node_clock: By how much the clocks of the nodes are ahead.
+        hangs: Programs that take no step any more, named as in `ends`, and how; their peers wait for them.
     """
 
     ends: Mapping[str, int] = field(default_factory=dict)
@@ -92,6 +94,7 @@ class Script:
     helper: bool = False
     gate: bool = False
     node_clock: timedelta = timedelta(0)
+    hangs: Mapping[str, Hang] = field(default_factory=dict)
 
 
 def start(
@@ -110,6 +113,7 @@ def start(
         obj["spec"]["nodeName"] = node
         obj["status"] = {
             "phase": "Running",
+            "podIP": "10.0.0.1",
             "conditions": _readiness(ready=ready and not helper, gate=gate),
             "containerStatuses": [
                 {"name": "trainer", "ready": ready, "state": {"running": {}}},

@@ -39,6 +39,7 @@ class Life(Simulation):
         self.gatekeeper.denial, self.gatekeeper.spared = setting.denial, setting.spared
         if setting.held:
             self.kueue.quota = 0
+        self.hanging.hangs = script.hangs
         self._user, kubelet = User(self, deeds), Kubelet(self.store, script, lambda: self.now)
         self.released = kubelet.released
         self.actors = (self._user, kubelet, *self.controllers)

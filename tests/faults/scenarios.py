@@ -5,6 +5,7 @@ from datetime import timedelta
 from qtj_operator.controller.client import Resource
 from tests.faults.actors import STOPS, Deed, Script
 from tests.faults.admission import Denial
+from tests.faults.hanging import Hang
 from tests.faults.mishaps import Setting
 from tests.faults.scenario import Scenario, Spec
 from tests.faults.scenario_steps import (
@@ -46,6 +47,10 @@ def _maintenance(denial: Denial) -> Scenario:
     )
 
 
+def _hanging(how: Hang, pod: str = "qcnn-worker-1") -> Script:
+    return Script(hangs={f"{pod}#1": how}, endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#1"}))
+
+
 def _denied_at_first(denial: Denial) -> Scenario:
     return Scenario(
         f"{denial} denies pods at the start",
@@ -58,6 +63,7 @@ def _denied_at_first(denial: Denial) -> Scenario:
 
 
 _WORKER_1_FAILS = Script(ends={"qcnn-worker-1#1": 137}, endless=frozenset({"qcnn-worker-0#1"}))
+_WATCHED: Spec = {"runPolicy": {"progressDeadlineSeconds": 60}}
 _QUEUED: Spec = {"runPolicy": {"schedulingPolicy": {"queueName": "team"}}}
 _HOUR = timedelta(hours=1)
 _STOPPED = 2
@@ -74,6 +80,10 @@ SCENARIOS = (
     Scenario("a sidecar that runs on", "Complete", script=Script(sidecar=True), inferences=_STOPPED),
     Scenario("gang restart behind one Service", "Complete", {"replicaService": "Shared"}, script=_WORKER_1_FAILS),
     Scenario("gang restart", "Complete", script=_WORKER_1_FAILS),
+    Scenario("a worker in a dead lock", "Complete", _WATCHED, _hanging(Hang.DEAD_LOCK), attempts=2, faults=False),
+    Scenario("a stopped worker", "Complete", _WATCHED, _hanging(Hang.STOPPED), attempts=2, faults=False),
+    Scenario("a stopped leader", "Complete", _WATCHED, _hanging(Hang.STOPPED, "qcnn-worker-0"), attempts=2),
+    Scenario("a hang that nobody looks for", "Running", script=_hanging(Hang.DEAD_LOCK), attempts=1, faults=False),
     Scenario(
         "two restarts, one too many",
         "Failed",

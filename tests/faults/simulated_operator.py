@@ -9,11 +9,11 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.feed import Feed
-from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
 from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Crash, FaultyClient, Plan
+from tests.faults.hanging import Asked, Hanging
 from tests.faults.invariants import Invariants
 from tests.faults.memory import untrue
 from tests.faults.watches import Watches
@@ -41,9 +41,11 @@ class Operator:
         clock: Callable[[], datetime],
         gatekeeper: Gatekeeper,
         hear: Callable[[Key], None],
+        hanging: Hanging,
         plan: Plan | None = None,
     ) -> None:
         self._hear = hear
+        self._hanging = hanging
         self._cache = Cache()
         self.watches = Watches(store, clock, Feed(self._cache, hear))
         self.invariants = Invariants(clock, self._seen)
@@ -104,7 +106,8 @@ class Operator:
         self._cache = Cache()
         self.watches.connect(Feed(self._cache, self._hear))
         self.client.seen = self._seen
-        return Reconciler(CachedClient(self.client, self._cache, self._hear), NoProgress(), self._tell_time)
+        progress = Asked(self._hanging, self._tell_time)
+        return Reconciler(CachedClient(self.client, self._cache, self._hear), progress, self._tell_time)
 
     def known(self) -> list[Key]:
         """Returns all jobs that a resync looks at: it asks nobody."""

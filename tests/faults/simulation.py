@@ -13,6 +13,7 @@ from tests.faults.actors import NAMESPACE, Pod
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Plan
 from tests.faults.deployments import DeploymentController
+from tests.faults.hanging import Hanging
 from tests.faults.housekeeping import Housekeeping
 from tests.faults.kueue import Kueue
 from tests.faults.simulated_operator import Operator
@@ -48,7 +49,8 @@ class Simulation:
         uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
         self.store = ClusterStore(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
-        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, plan)
+        self.hanging = Hanging(self.store, lambda: self.now)
+        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, self.hanging, plan)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
         self.controllers: tuple[Actor, ...] = (

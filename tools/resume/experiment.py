@@ -82,12 +82,14 @@ class Fit:
         folder: The artifacts of its job.
         environment: Its environment.
         epochs: Epochs of the training.
+        checkpoint_steps: Steps from one checkpoint within an epoch to the next.
     """
 
     case: Case
     folder: Path
     environment: dict[str, str] = field(default_factory=lambda: {"QTJ_JOB_UID": "uid-1"})
     epochs: int = EPOCHS
+    checkpoint_steps: int = 0
 
     def __post_init__(self) -> None:
         keras.utils.set_random_seed(0)
@@ -95,7 +97,8 @@ class Fit:
         self.adapter = KerasModel(self.model)
         session = InProcess(self.folder, self.environment)
         self.adapter.prepare(session.replica.cluster)
-        self.training = ProgramTraining(session, self.adapter, Options(epochs=self.epochs))
+        options = Options(epochs=self.epochs, checkpoint_steps=self.checkpoint_steps)
+        self.training = ProgramTraining(session, self.adapter, options)
         atexit.unregister(self.training._warn_if_unfinished)
         self.callback = training_callback(self.training, self.adapter)
 

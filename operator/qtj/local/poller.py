@@ -37,6 +37,8 @@ class LocalPoller(Poller):
         """See `Poller.fetch`."""
         try:
             answer = await get(f"http://{address}:{self._port(key, replica)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
+        except TimeoutError:
+            raise
         except (OSError, ApiError):
             return None
         if replica != EVALUATOR and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:

@@ -69,6 +69,7 @@ class Reason(StrEnum):
     NAME_TAKEN = "NameTaken"
     CHILD_REJECTED = "ChildRejected"
     RESTARTING = "Restarting"
+    NO_PROGRESS = "NoProgress"
     BACKING_OFF = "BackingOff"
     SUSPENDED = "Suspended"
     TRAINING_ENDED = "TrainingEnded"

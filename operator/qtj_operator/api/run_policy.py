@@ -83,8 +83,8 @@ class FailureRule(Model):
     reasons: list[Annotated[str, Field(min_length=1, max_length=63)]] | None = Field(
         None,
         description="Reasons as in status.failures, with their capitals: Error, OOMKilled, Evicted, StartError, "
-        "ContainerStatusUnknown, or Disrupted for a pod that was gone before its end was seen. Any when left "
-        "out.",
+        "ContainerStatusUnknown, NoProgress, or Disrupted for a pod that was gone before its end was seen. Any when "
+        "left out.",
         min_length=1,
         max_length=64,
     )
@@ -149,6 +149,14 @@ class RunPolicy(Model):
         description="The job fails when its replicas are not all running after this long. Time "
         "in which they are in a queue, or held by a scheduling gate, does not count.",
         ge=1,
+        le=LONGEST,
+    )
+    progress_deadline_seconds: StrictInt | None = Field(
+        None,
+        description="The gang is restarted when no replica has taken a step for this long. The restart counts against "
+        "backoffLimit. The time counts from the first step of an attempt, and stands still in checkpoints and "
+        "evaluations. Choose at least three times the longest step. Hangs are not looked for when left out.",
+        ge=10,
         le=LONGEST,
     )
     ttl_seconds_after_finished: StrictInt | None = Field(

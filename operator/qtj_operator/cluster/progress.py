@@ -15,7 +15,9 @@ _PERIOD_SECONDS = 5.0
 _STEP_SECONDS = 30.0
 """How often the step is written into the status between two epochs: each time costs a pass and a write."""
 
-_TIMEOUT = aiohttp.ClientTimeout(total=2)
+_TIMEOUT = aiohttp.ClientTimeout(total=2, sock_connect=1.5)
+"""Shorter for the connection, which tells a pod that is out of reach from a process that is stopped: its kernel still
+takes connections."""
 
 
 class ProgressPoller(Poller):
@@ -42,7 +44,11 @@ class ProgressPoller(Poller):
             url = f"http://{host}:{METRICS_PORT}{PROGRESS_PATH}"
             async with self._session.get(url, allow_redirects=False) as answer:
                 return await _beginning(answer.content)
-        except (aiohttp.ClientError, TimeoutError, OSError):
+        except aiohttp.ClientError:  # also a connection that takes too long
+            return None
+        except TimeoutError:
+            raise
+        except OSError:
             return None
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from qtj_contract import Progress
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
+from qtj_operator.core.heard import Heard
 
 __all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]
 
@@ -144,4 +145,8 @@ class ProgressSource(Protocol):
 
     def latest(self, key: Key, replica: ReplicaId) -> Progress | None:
         """Returns what a replica reported last; None while it has reported nothing, or is not asked."""
+        ...
+
+    def heard(self, key: Key, replica: ReplicaId) -> Heard | None:
+        """Returns what a replica told of its last step; None until it was asked once."""
         ...

@@ -49,6 +49,8 @@ async def observe(
         inference=_inference(job, inference, pods),
         earlier=_names_of_earlier(job, (*pods, *services)),
     )
+    beats = ((pod.replica, progress.heard(key, pod.replica)) for pod in seen.stepping if pod.replica)
+    seen = replace(seen, heard={replica: heard for replica, heard in beats if heard is not None})
     reports = {replica: progress.latest(key, replica) for replica in seen.asked}
     return replace(seen, progress=reports.get(job.leader), evaluation=reports.get(EVALUATOR))
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 from qtj_contract import Progress
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.controller.client import Key
+from qtj_operator.controller.contact import Contact
+from qtj_operator.core.heard import Heard
 
 __all__ = ["NoProgress", "Poller"]
 
@@ -24,6 +26,10 @@ class NoProgress:
         """Does nothing."""
 
     def latest(self, _key: Key, _replica: ReplicaId) -> None:
+        """Returns None."""
+        return
+
+    def heard(self, _key: Key, _replica: ReplicaId) -> None:
         """Returns None."""
         return
 
@@ -47,11 +53,13 @@ class Poller(ABC):
         self._hinted: dict[_Asked, tuple[Progress, float]] = {}
         self._asked: dict[Key, Mapping[ReplicaId, str]] = {}
         self._latest: dict[_Asked, Progress] = {}
+        self._contacts: dict[_Asked, Contact] = {}
 
     def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
         """See `ProgressSource.ask`."""
         for replica in self._asked.pop(key, {}).keys() - replicas.keys():
             self._latest.pop((key, replica), None)
+            self._contacts.pop((key, replica), None)
             self._hinted.pop((key, replica), None)
         if replicas:
             self._asked[key] = replicas
@@ -59,6 +67,11 @@ class Poller(ABC):
     def latest(self, key: Key, replica: ReplicaId) -> Progress | None:
         """See `ProgressSource.latest`."""
         return self._latest.get((key, replica))
+
+    def heard(self, key: Key, replica: ReplicaId) -> Heard | None:
+        """See `ProgressSource.heard`."""
+        contact = self._contacts.get((key, replica))
+        return contact.heard(time.monotonic()) if contact else None
 
     async def run(self) -> None:
         """Polls until cancelled."""
@@ -70,13 +83,29 @@ class Poller(ABC):
 
     @abstractmethod
     async def fetch(self, key: Key, replica: ReplicaId, address: str) -> bytes | None:
-        """Returns what a replica of a job answers, or None when it cannot be reached."""
+        """Returns what a replica of a job answers, or None when it cannot be reached.
+
+        Raises:
+            TimeoutError: If it takes the request, and does not answer in time.
+        """
 
     async def _ask(self, limit: asyncio.Semaphore, key: Key, replica: ReplicaId, address: str) -> None:
         async with limit:
-            answer = await self.fetch(key, replica, address)
-        answered = None if answer is None else Progress.parse(answer.decode(errors="replace"))
-        if answered is None or replica not in self._asked.get(key, {}):
+            began, answer, holds = time.monotonic(), None, False
+            try:
+                answer = await self.fetch(key, replica, address)
+            except TimeoutError:
+                holds = True
+        if replica not in self._asked.get(key, {}):
+            return
+        contact = self._contacts.setdefault((key, replica), Contact(began))
+        if answer is None:
+            contact.missed(holds=holds)
+            return
+        text = answer.decode(errors="replace")
+        contact.answered(text, time.monotonic())
+        answered = Progress.parse(text)
+        if answered is None:
             return
         asked = key, replica
         self._latest[asked] = answered

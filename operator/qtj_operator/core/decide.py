@@ -22,6 +22,7 @@ from qtj_operator.core.inferring import inferring
 from qtj_operator.core.invalid_spec import invalid_spec
 from qtj_operator.core.lone_replica import lone_replica, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
+from qtj_operator.core.no_progress import next_heartbeat, no_progress
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.rechecked import rechecked
@@ -72,13 +73,14 @@ TRAINING = Stage(
         overdue,  # a deadline has passed
         respecified,  # the spec was changed before anything ran
         lost_replica,  # a member of the gang failed: next attempt, or give up
+        no_progress,  # no replica takes a step: next attempt, or give up
         lone_replica,  # a replica that the others do not need failed: replace it
         superseded,  # delete pods of an earlier attempt before new ones are created
         backing_off,  # a pause after a failure
         incomplete,  # Services first, then pods, all at once
         drifted,  # a Service differs from how it was built
     ),
-    timers=(next_replacement, next_deadline, next_look),
+    timers=(next_replacement, next_deadline, next_look, next_heartbeat),
 )
 INFERENCE = Stage(
     policies=(

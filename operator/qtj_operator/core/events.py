@@ -19,6 +19,7 @@ _WARNINGS = {
     Reason.NAME_TAKEN,
     Reason.CHILD_REJECTED,
     Reason.RESTARTING,
+    Reason.NO_PROGRESS,
     Reason.NO_WEIGHTS,
     Reason.TRAINED_IN_PART,
     Reason.SPEC_CHANGED,

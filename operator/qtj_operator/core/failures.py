@@ -41,6 +41,8 @@ def described(pod: Pod) -> str:
     if pod.ending is None:
         taken = pod.deleting or pod.disrupted
         return f"{pod.name} {'was preempted, evicted or deleted' if taken else 'is on a node that does not answer'}"
+    if pod.ending.reason == Reason.NO_PROGRESS:
+        return f"{pod.name} hangs: {pod.end_message}"
     return f"{pod.name} ended ({pod.ending.how}): {pod.end_message}"
 
 

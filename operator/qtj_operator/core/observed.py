@@ -27,7 +27,7 @@ A pod keeps its name over all attempts, so the API server itself prevents two at
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -36,6 +36,7 @@ from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
 from qtj_operator.core.board import Board
+from qtj_operator.core.heard import Heard, is_late
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.platform import CLUSTER, Platform
@@ -62,6 +63,7 @@ class Observed:
         earlier: Names of pods and Services that an earlier job of this name still has.
         progress: The last answer of the leader's progress endpoint.
         evaluation: The last answer of the evaluator's.
+        heard: What replicas that are asked have told of their last steps.
         board: Its TensorBoard, if it may have one.
         obstacle: What the API server has refused, until it is tried again.
         told: What the last event about the pod says that takes long to start.
@@ -77,6 +79,7 @@ class Observed:
     earlier: frozenset[str] = frozenset()
     progress: Progress | None = None
     evaluation: Progress | None = None
+    heard: Mapping[ReplicaId, Heard] = field(default_factory=dict)
     board: Board | None = None
     obstacle: Obstacle | None = None
     told: Told | None = None
@@ -139,14 +142,25 @@ class Observed:
 
     @cached_property
     def asked(self) -> Mapping[ReplicaId, str]:
-        """Replicas that can be asked for their progress, with their addresses: the leader and the evaluator."""
-        pods = (pod for pod in (self.leader, self.evaluator) if pod and pod.ready and not pod.deleting)
+        """Replicas that can be asked for their progress, with their addresses: the leader and the evaluator.
+
+        All that take steps together are asked once the leader is late, if somebody wants to know: each costs requests.
+        """
+        pods = [pod for pod in (self.leader, self.evaluator) if pod and pod.ready and not pod.deleting]
+        limit, leader = self.job.policy.progress_deadline_seconds, self.heard.get(self.job.leader)
+        if limit is not None and leader is not None and is_late(leader, limit / 4):
+            pods += (pod for pod in self.stepping if pod.running and not pod.deleting)
         return {pod.replica: pod.address for pod in pods if pod.replica and pod.address}
 
     @cached_property
     def gang(self) -> tuple[Pod, ...]:
         """Current pods that need one another."""
         return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))
+
+    @cached_property
+    def stepping(self) -> tuple[Pod, ...]:
+        """Current pods that take each step together: with parameter servers, the chief counts the steps of all."""
+        return tuple(pod for pod in self.gang if pod.replica and pod.replica.role != Role.PS)
 
     @cached_property
     def gang_runs(self) -> bool:

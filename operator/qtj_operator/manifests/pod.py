@@ -36,6 +36,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         Env.PROFILER_PORT: str(job.profiler_port),
         Env.METRICS_PORT: str(METRICS_PORT),
         **_captures(job),
+        **_progress_deadline(job),
     }
     template = job.template(replica.role)
     spec = pod_template(template, environment)["spec"]
@@ -56,6 +57,12 @@ def _captures(job: Job) -> dict[str, str]:
         return {}
     written = [each.model_dump(exclude_none=True) for each in captures]
     return {Env.PROFILER_CAPTURES: json.dumps(written)}
+
+
+def _progress_deadline(job: Job) -> dict[str, str]:
+    """Returns the variable with the time after which a replica without a step writes its stacks, if there is one."""
+    seconds = job.policy.progress_deadline_seconds
+    return {} if seconds is None else {Env.PROGRESS_DEADLINE: str(seconds)}
 
 
 def job_environment(job: Job, attempt: int) -> dict[str, str]:

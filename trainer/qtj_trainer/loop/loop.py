@@ -25,6 +25,7 @@ from qtj_trainer.loop.step_report import Layout, Measured
 from qtj_trainer.loop.stopping import best_of, has_stopped
 from qtj_trainer.loop.stopwatch import Stopwatch
 from qtj_trainer.loop.variables import assign, changed, named
+from qtj_trainer.step_clock import StepClock
 from qtj_trainer.stored.checkpoints import State
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads import Examples, Workload
@@ -60,6 +61,7 @@ class Loop(ABC):
         model: The model.
         steps: Optimizer steps in an epoch.
         stopwatch: Measures the current epoch.
+        clock: Tells how old the last step is.
         readouts: Values of the recorded layers after the last finished epoch, (values,) for each layer's name.
     """
 
@@ -95,6 +97,7 @@ class Loop(ABC):
         self._numbers: tuple[float, ...] = ()
         """Those of the last step."""
         self.stopwatch = Stopwatch()
+        self.clock = StepClock()
 
     def positions(self, start: Position, pause: Boundary) -> Iterator[Position]:
         """Trains from a position to the end, step by step. All processes must iterate over it in the same way.
@@ -149,12 +152,20 @@ class Loop(ABC):
 
     def validate(self) -> tuple[float, dict[str, float]]:
         """Returns the mean error and the mean scores over the held-out set. All processes must call it."""
-        batches = list(self._score_all())
+        batches = list(self._scored())
         count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
         watched = self._workload.readouts(self._options)
         self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
         loss, *scores = (float(total / count) for total in sums)
         return loss, dict(zip(self._workload.scores, scores, strict=True))
+
+    def _scored(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
+        """Yields the scores of each held-out batch, each of which counts as a step for the clock."""
+        if not self.readouts:
+            self.clock.stop()  # the first batch of all is compiled
+        for scored in self._score_all():
+            self.clock.step()
+            yield scored
 
     def check_finite(self, step: int) -> None:
         """Checks the weights after a step. They are the same in all processes.

@@ -27,6 +27,7 @@ def running_epochs(training: ProgramTraining) -> "Iterator[RunningEpoch]":
         yield epoch
         position = epoch._end()  # noqa: SLF001  not for programs
     training.over()
+    training.telemetry.clock.stop()
 
 
 class RunningEpoch:
@@ -87,16 +88,19 @@ class RunningEpoch:
             )
         self._end_step_left()
         self._steps_are_items = True
-        for item in items:
-            if self._steps_to_skip:
-                self._steps_to_skip -= 1
-                continue
-            self._is_within_step = True
-            yield item
-            self._end_step()
-            self._training.reach(self._position, time.perf_counter() - self._since)
-            self._since = time.perf_counter()
-        self._steps_are_items = False
+        try:
+            for item in items:
+                if self._steps_to_skip:
+                    self._steps_to_skip -= 1
+                    continue
+                self._is_within_step = True
+                yield item
+                self._end_step()
+                self._training.reach(self._position, time.perf_counter() - self._since)
+                self._since = time.perf_counter()
+            self._steps_are_items = False
+        finally:  # also after `break`
+            self._training.telemetry.clock.stop()  # what follows may be an evaluation
 
     def step(self, *, loss: Any = None) -> None:
         """Reports the loss of a step; outside of `steps`, also counts the step.
@@ -179,6 +183,7 @@ class RunningEpoch:
             self._training.expect_steps(self._reported.step + steps * (self._training.epochs - self.number))
         position = Position(self._reported.step, self._reported)
         self._training.reach(position, time.perf_counter() - self._since)
+        self._training.telemetry.clock.step()  # an epoch counts as a step: a loop may have no others
         return position
 
 

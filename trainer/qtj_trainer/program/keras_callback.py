@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tf_keras
 
 from qtj_trainer.errors import UserError
+from qtj_trainer.program.epoch_place import EpochPlace
 from qtj_trainer.program.keras_siblings import calling_list
 from qtj_trainer.stored.position import Epoch
 from qtj_trainer.weights import is_of_keras_2
@@ -44,9 +45,10 @@ class _Reporter:
         super().__init__()
         self._training = training
         self._adapter = adapter
-        self._step = training.last.step if training.last else 0
+        self._step = max(training.start.step, training.last.step if training.last else 0)
         self._batches = 0
         self._others: list[Any] = []
+        self._place: EpochPlace | None = None
 
     def set_model(self, model: object) -> None:
         """Finds the other callbacks, and puts this one after them. Refuses a model that is not stored."""
@@ -77,14 +79,17 @@ class _Reporter:
                 )
         training.telemetry.activity = "compiling"  # which the first step does
         if self.params.get("steps"):
-            training.expect_steps(self._step + self.params["steps"] * (training.epochs - training.epochs_done))
+            done = training.last.step if training.last else 0
+            training.expect_steps(done + self.params["steps"] * (training.epochs - training.epochs_done))
         self._begin_others()
+        with training.mistakes_reported():
+            self._place = EpochPlace.of(training, self._adapter)
 
     def _begin_others(self) -> None:
         """Lets the other callbacks continue, if this `fit` is the one that was interrupted."""
         siblings, start = self._adapter.siblings, self._training.start
         siblings.begin(self._others)
-        if start.epochs and self.params["epochs"] >= start.epochs:
+        if start.step and self.params["epochs"] >= start.epochs + (not start.ends_epoch):
             siblings.take()
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -98,6 +103,8 @@ class _Reporter:
                     f"fit starts epoch {epoch + 1} after epoch {done}: give it initial_epoch={done}, which"
                     " program.restore(model) returns at the start"
                 )
+            if self._place:
+                self._batches = self._place.begin_epoch()
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Counts a step and checks its loss, which Keras fetches for every callback with this method."""
@@ -105,6 +112,24 @@ class _Reporter:
         self._step += 1
         self._check(logs)
         self._training.end_step(self._step)
+        if self._place:
+            self._place.end_step(self._step, is_last=self._batches == self.params.get("steps"))
+
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Stops the clock while `fit` evaluates."""
+        del logs
+        self._training.telemetry.clock.stop()
+
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Starts the clock again."""
+        del logs
+        self._training.telemetry.clock.step()
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Stops the clock: what follows `fit` may take long."""
+        del logs
+        self._training.telemetry.clock.stop()
+        self._training.over()
 
     def _check(self, logs: dict[str, Any] | None) -> None:
         if logs and "loss" in logs:

@@ -57,6 +57,7 @@ class KerasModel:
 
     Attributes:
         siblings: The other callbacks of `fit`.
+        is_within_epoch: Whether `state` is that of a position within an epoch.
     """
 
     name = "program"
@@ -68,6 +69,9 @@ class KerasModel:
         self._variables = [*model.variables]
         self._is_coordinated = False
         self._of_replicas: dict[str, NDArray[Any]] = {}
+        self.stored_metrics: list[NDArray[Any]] = []
+        """The sums of an epoch that the checkpoint has begun, until `fit` takes them."""
+        self.is_within_epoch = False
 
     def prepare(self, cluster: Cluster) -> None:
         """Creates the optimizer's variables.
@@ -115,6 +119,8 @@ class KerasModel:
         more = dict(zip(named, self._values(named.values()), strict=True))
         values = [more.pop(str(index)) for index in range(len(self._variables))]
         tree = {"variables": more, "replicas": self._of_replicas, "callbacks": self.siblings.state()}
+        if self.is_within_epoch:
+            tree["metrics"] = self._values(self._metrics())
         description, arrays = describe(tree)
         return [*values, np.array(json.dumps({"tree": description, "arrays": [*arrays]})), *arrays.values()]
 
@@ -128,7 +134,19 @@ class KerasModel:
         for name, variable in fitting.items():
             self._put(variable, values[name], tree["replicas"].get(name))
         self.siblings.stored = tree["callbacks"]
+        self.stored_metrics = tree.get("metrics", [])
         self._warn(lost=[name for name in values if name not in fitting])
+
+    def take_metrics(self) -> None:
+        """Puts the sums of an epoch that has begun into the metrics, whose variables exist by now."""
+        variables = self._metrics()
+        if [each.shape for each in self.stored_metrics] == [tuple(each.shape) for each in variables]:
+            for variable, value in zip(variables, self.stored_metrics, strict=True):
+                variable.assign(value)
+        self.stored_metrics = []
+
+    def _metrics(self) -> list[Any]:
+        return [variable for metric in self.model.metrics for variable in metric.variables]
 
     def check_finite(self, step: int) -> None:
         """Raises DivergedError if a trained weight is not finite."""

@@ -84,7 +84,8 @@ class Program:
         Args:
             epochs: Epochs of the whole training.
             checkpoint_every: Epochs from one checkpoint to the next; 0 stores none after epochs.
-            checkpoint_steps: Steps from one checkpoint to the next within `epoch.steps`; 0 stores none after steps.
+            checkpoint_steps: Steps from one checkpoint to the next within `epoch.steps` or `fit`; 0 stores none after
+                steps. A `fit` that cannot be continued within an epoch says so, and stores none after steps.
             environment: The environment; None for that of this process.
         """
         # The signature has no default, because help() prints defaults, and the environment may have secrets.
@@ -217,11 +218,6 @@ class Program:
                 raise UserError(_NOT_EVALUATED)
             if self._training:
                 raise UserError("restore(model) can be called once, and not after state(): give one of them all of it")
-            if self._options.checkpoint_steps:
-                raise UserError(
-                    "checkpoint_steps is for loops with epoch.steps(), and checkpoints of fit are stored at the end of"
-                    " an epoch: leave it out"
-                )
             adapter = KerasModel(model)
             adapter.prepare(self._session.replica.cluster)
             serve_profiles(self._session.replica.profiler_port)

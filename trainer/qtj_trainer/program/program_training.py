@@ -51,6 +51,7 @@ class ProgramTraining(Training):
         super().__init__(replica, Checkpoints(replica.store, replica.job_uid, adapter, options), options.epochs)
         self._session = session
         self._adapter = adapter
+        self._options = options
         self.counts_steps = self._is_fitted = isinstance(adapter, KerasModel)
         with self.mistakes_reported():
             planned = planned_captures(replica)
@@ -74,11 +75,16 @@ class ProgramTraining(Training):
     def end_step(self, step: int) -> None:
         """Counts a step."""
         self.counts_steps = True
-        self.telemetry.progress, self.telemetry.activity = replace(self.telemetry.progress, step=step), ""
+        self.telemetry.step(replace(self.telemetry.progress, step=step))
         self.captures.reach(step, self.epochs_done)
 
+    @property
+    def checkpoint_steps(self) -> int:
+        """Steps from one checkpoint within an epoch to the next; 0 for none."""
+        return self._options.checkpoint_steps
+
     def end_fitted_epoch(self, epoch: Epoch, *, is_last: bool) -> None:
-        """Reports an epoch of `fit`, and stores its checkpoint. SIGTERM ends `fit` at once, so it is not checked.
+        """Reports an epoch of `fit`, and stores its checkpoint. Ends the process if SIGTERM has arrived meanwhile.
 
         Args:
             epoch: The epoch.
@@ -86,12 +92,13 @@ class ProgramTraining(Training):
                 because `fit` would continue after it: a restart repeats the epoch, and ends in the same way.
         """
         position = Position(epoch.step, epoch)
-        with self.mistakes_reported():
+        with self.mistakes_reported(), self.telemetry.clock.paused():
             self._adapter.check_finite(epoch.step)
             self.report_epoch(position)
             if not is_last and self._checkpoints.is_due(position):
                 self._adapter.read_together()
                 self._keep(position)
+            self._end_if_asked(position)
 
     def report_epoch(self, position: Position, line: str = "") -> None:
         """Reports a finished epoch, see `Training.report_epoch`, also to TensorBoard."""

@@ -66,7 +66,9 @@ class Replica:
             UserError: If the environment has no valid cluster with this process, or the address is invalid.
         """
         cluster = Cluster.from_environment(environment, may_evaluate=may_evaluate)
-        return cls(environment, stop, cluster, open_store(artifacts), Telemetry(contract.Progress(epoch=0)))
+        telemetry = Telemetry(contract.Progress(epoch=0))
+        telemetry.clock.deadline = contract.progress_deadline(environment.get(contract.Env.PROGRESS_DEADLINE))
+        return cls(environment, stop, cluster, open_store(artifacts), telemetry)
 
     @property
     def job_uid(self) -> str:

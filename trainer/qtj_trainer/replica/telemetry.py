@@ -19,6 +19,7 @@ import qtj_contract as contract
 from qtj_trainer.errors import UserError, cause_of
 from qtj_trainer.listening import listening
 from qtj_trainer.replica.profile_endpoint import answer_profile
+from qtj_trainer.step_clock import StepClock
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -49,19 +50,40 @@ class Telemetry(Collector):
 
     Attributes:
         progress: The progress; assign a new object to change it.
-        activity: What the program does when it is not training, in one or two words; empty while it trains.
+        clock: Tells how old the last step is.
         captures: What became of the profiles that the training takes of itself; another thread may assign it.
         profile_requests: Takes requests for profiles, while this replica takes steps.
     """
 
     def __init__(self, progress: contract.Progress, activity: str = "") -> None:
         self.progress = progress
-        self.activity = activity
+        self.clock = StepClock()
+        self._activity = activity
         self.captures: tuple[contract.CaptureRecord, ...] = ()
         self.profile_requests: ProfileRequests | None = None
         registry = CollectorRegistry()
         registry.register(self)
         self._metrics = make_wsgi_app(registry)
+
+    @property
+    def activity(self) -> str:
+        """What the program does when it is not training, in one or two words; empty while it trains."""
+        return self._activity
+
+    @activity.setter
+    def activity(self, activity: str) -> None:
+        self._activity = activity
+        if activity:
+            self.clock.stop()
+
+    def show(self, progress: contract.Progress) -> None:
+        """Shows the progress of a program that trains."""
+        self.progress, self._activity = progress, ""
+
+    def step(self, progress: contract.Progress) -> None:
+        """Shows the progress after a step."""
+        self.show(progress)
+        self.clock.step()
 
     def report(self) -> contract.Progress:
         """Returns the progress with the captures."""
@@ -73,6 +95,10 @@ class Telemetry(Collector):
             value = getattr(self.progress, name)
             if value is not None:
                 yield GaugeMetricFamily(f"qtj_training_{name}", help_text, value)
+        age = self.clock.age()
+        if age is not None:
+            help_text = "Seconds since the last step of this replica, while it takes steps."
+            yield GaugeMetricFamily("qtj_training_step_age_seconds", help_text, age)
         if self.progress.scores:
             scores = GaugeMetricFamily(
                 "qtj_training_score", "Other scores of the last finished epoch.", labels=["name"]
@@ -106,7 +132,8 @@ class Telemetry(Collector):
             case contract.PROGRESS_PATH:
                 start("200 OK", [("Content-Type", "application/json")])
                 activity = {"activity": self.activity} if self.activity else {}
-                return [json.dumps({**self.report().to_dict(), **activity}).encode()]
+                beat = self.clock.heartbeat(self.progress.step).to_dict()
+                return [json.dumps({**self.report().to_dict(), **activity, **beat}).encode()]
             case contract.PROFILE_PATH:
                 answer = answer_profile(request, self.profile_requests)
                 start(f"{answer.status.value} {answer.status.phrase}", [("Content-Type", answer.content_type)])
@@ -142,6 +169,7 @@ def check_free(port: int, name: contract.Env) -> None:
 
 class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
+    request_queue_size = 1024  # of a stopped process: who asks for progress tells it from one that is out of reach
 
     def server_bind(self) -> None:
         """Listens, and asks no name server for the name of this machine, which nobody needs here."""

@@ -135,8 +135,8 @@ class Training(ABC):
         """Returns the scores of an epoch that the job shows."""
 
     def show(self, position: Position) -> None:
-        """Shows a position at the progress endpoint."""
-        self.telemetry.progress, self.telemetry.activity = self.progress(position), ""
+        """Shows the position after a step at the progress endpoint."""
+        self.telemetry.step(self.progress(position))
 
     def report_epoch(self, position: Position, line: str = "") -> None:
         """Reports a finished epoch: at the progress endpoint, in the log, and in the progress log.
@@ -146,7 +146,7 @@ class Training(ABC):
             line: Its line in the log; if empty, nothing is logged.
         """
         self.last = position.last
-        self.show(position)
+        self.telemetry.show(self.progress(position))
         if line:
             log.info("epoch %s", line, extra={"progress": self.telemetry.progress.to_dict()})
         if self.replica.cluster.leads:
@@ -171,10 +171,16 @@ class Training(ABC):
         if position.ends_epoch or self._checkpoints.is_due(position):
             self._numbers.check_finite(position.step)
         if position.ends_epoch:
-            self.end_epoch(position)
+            with self.telemetry.clock.paused():
+                self.end_epoch(position)
         is_stopping = self._take_over_stop(settled=settled)
         self._keep(position, is_stopping=is_stopping)
         if is_stopping:
+            self._end_if_asked(position)
+
+    def _end_if_asked(self, position: Position) -> None:
+        """Raises StoppedError if SIGTERM has arrived."""
+        if self.replica.stop.is_requested():
             self.flush()
             me = self.replica.cluster.me or "the training"
             raise StoppedError(f"{me} was asked to end, after step {position.step}")
@@ -204,7 +210,7 @@ class Training(ABC):
         """Stores a checkpoint if one is due, or if the process must end here."""
         leads = self.replica.cluster.leads
         if leads and self._checkpoints.is_due(position):
-            with self.replica.stop.deferred():
+            with self.replica.stop.deferred(), self.telemetry.clock.paused():
                 self._checkpoints.save(position, self._numbers.state())
             self.telemetry.progress = self.progress(position)
         elif is_stopping and self._checkpoints.are_wanted and (leads or self.are_alike):
@@ -216,6 +222,6 @@ class Training(ABC):
         The peers may not check their weights after this step, so training must not fail permanently here: the next
         attempt diverges again, in all processes.
         """
-        with self.replica.stop.deferred(), suppress(DivergedError):
+        with self.replica.stop.deferred(), self.telemetry.clock.paused(), suppress(DivergedError):
             self._numbers.check_finite(position.step)
             self._checkpoints.add(position, self._numbers.state())

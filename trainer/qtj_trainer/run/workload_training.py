@@ -40,6 +40,7 @@ class WorkloadTraining(Training):
     def complete(self, loop: "Loop", checkpoint: Checkpoint | None) -> Position:
         """Trains from a checkpoint, if there is one, to the end. Returns the last position."""
         self._loop = loop
+        loop.clock = self.telemetry.clock
         self.expect_steps(loop.steps * self.epochs, loop.devices)
         start = self.begin(loop, checkpoint)
         self.telemetry.activity = "compiling"  # which the first step does
@@ -106,7 +107,7 @@ class WorkloadTraining(Training):
     def _introduce(self, start: Position) -> None:
         """Shows in TensorBoard what is trained. Only the first call does: it takes as long as the first step."""
         if self._board and not self._board.has_introduction:
-            with self._loop.stopwatch.paused():
+            with self._loop.stopwatch.paused(), self.telemetry.clock.paused():
                 self._board.introduce(self._introduction(), start.step)
 
     def _introduction(self) -> "Introduction":

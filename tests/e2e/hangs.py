@@ -1,0 +1,84 @@
+"""Workers that take no step any more: the gang is restarted, and the message names the culprit."""
+
+import os
+import signal
+from copy import deepcopy
+from typing import Any
+
+import yaml
+
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import ROOT, KubectlError, kubectl
+from tests.e2e.trial import BUCKET, Trial
+from tests.e2e.world import World
+
+__all__ = ["dead_lock", "stopped_worker"]
+
+_DEADLINE = 20
+"""Seconds. TensorFlow itself gives up a peer that does not answer after about a minute."""
+
+_LOCKED = """
+import json, os, threading
+from qtj_trainer.loop.stopwatch import Stopwatch
+
+lock, restart, epochs = threading.Lock(), Stopwatch.restart, []
+lock.acquire()
+
+def wait_for_the_lock():
+    lock.acquire()
+
+def begin_epoch(stopwatch):
+    epochs.append(stopwatch)
+    first, second = os.environ["QTJ_ATTEMPT"] == "1", json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1
+    if first and second and len(epochs) == 5:
+        wait_for_the_lock()
+    restart(stopwatch)
+
+Stopwatch.restart = begin_epoch
+"""
+
+
+def dead_lock(checks: Checks, world: World) -> None:
+    """A worker in a dead lock writes its stack, and is named."""
+    trial = _begin(checks, world, "locked", _LOCKED)
+    worker = trial.workers[1]
+    trial.meanwhile("writes the stack of its dead lock", lambda: "in wait_for_the_lock" in _log(trial, worker), 300)
+    checks.that("the stack of the dead lock is in the log", holds=True)
+    _found(checks, trial, f"{worker} hangs: it has taken no step for")
+    trial.completes(restarts=1)
+
+
+def stopped_worker(checks: Checks, world: World) -> None:
+    """SIGSTOP of a worker: its process answers nobody, and has no stack."""
+    trial = _begin(checks, world, "stopped")
+    trial.trains(epochs=2)
+    os.kill(trial.process(trial.workers[1]), signal.SIGSTOP)
+    _found(checks, trial, f"{trial.workers[1]} hangs: it has not answered for")
+    trial.completes(restarts=1)
+
+
+def _begin(checks: Checks, world: World, name: str, more: str = "") -> Trial:
+    job: dict[str, Any] = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
+    job["metadata"]["name"] = name
+    job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/tmp/{name}"
+    job["spec"]["runPolicy"] = {**job["spec"].get("runPolicy", {}), "progressDeadlineSeconds": _DEADLINE}
+    container = job["spec"]["template"]["spec"]["containers"][0]
+    container["command"] = ["python", "-uc", more + (ROOT / "tests/e2e/paced.py").read_text()]
+    container["args"] = ["train", "qcnn", "--epochs=60"]
+    return Trial.apply(checks, world, job)
+
+
+def _found(checks: Checks, trial: Trial, what: str) -> None:
+    trial.wait("is found to hang", lambda status: status.get("attempt") == 2, 300)
+    failures = trial.status["failures"]
+    checks.equal("reasons of the failures", [failure["reason"] for failure in failures], ["NoProgress"])
+    said = [c["message"] for sight in trial.sights for c in sight.status.get("conditions", ())]
+    checks.that(f"it names the culprit: {what}", any(what in message for message in said), failures)
+
+
+def _log(trial: Trial, worker: str) -> str:
+    """The log of a worker; empty if it has none, because its pod is on its way out."""
+    try:
+        return kubectl("-n", trial.world.namespace, "logs", worker)
+    except KubectlError:
+        return ""

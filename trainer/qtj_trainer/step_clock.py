@@ -1,0 +1,99 @@
+"""How old the last step of a training is, and the stacks of all threads if it becomes too old.
+
+The clock starts with the first step of a process. It is stopped outside of steps, so nothing that may take long counts:
+loading, compiling the first step, an evaluation, a checkpoint.
+
+The timer of `faulthandler` is a thread without Python's lock. So it writes the stacks even if another thread holds that
+lock and never returns it.
+"""
+
+import faulthandler
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from qtj_contract import Heartbeat
+
+__all__ = ["StepClock"]
+
+_DUMPED_AFTER = 0.9
+"""The part of the deadline after which stacks are written: at its end, the operator ends the process."""
+
+_ARMED_EVERY = 1.0
+"""Seconds from one setting of the timer to the next: each starts a thread, and a step may take a millisecond."""
+
+_PLACE_AFTER = 5.0
+"""Seconds without a step after which the place of the main thread is told."""
+
+_LIBRARIES = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
+
+
+class StepClock:
+    """Tells how old the last step is.
+
+    Attributes:
+        deadline: Seconds without a step after which the operator restarts the gang; None if it does not.
+    """
+
+    deadline: float | None = None
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._armed = 0.0
+
+    def step(self) -> None:
+        """A step has ended, and another one follows."""
+        self._last = time.monotonic()
+        if self.deadline is not None and self._last - self._armed >= _ARMED_EVERY:
+            self._armed = self._last
+            with suppress(ValueError, OSError):  # in a notebook, it may have no file
+                faulthandler.dump_traceback_later(self.deadline * _DUMPED_AFTER, file=sys.__stderr__ or 2)
+
+    def stop(self) -> None:
+        """No step follows soon."""
+        if self._last is not None and self.deadline is not None:
+            faulthandler.cancel_dump_traceback_later()
+        self._last, self._armed = None, 0.0
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leaves out the time of the block. After it, the clock starts anew, if it ran before."""
+        runs = self._last is not None
+        self.stop()
+        yield
+        if runs:
+            self.step()
+
+    def age(self) -> float | None:
+        """Returns the seconds since the last step; None outside of steps."""
+        last = self._last
+        return None if last is None else time.monotonic() - last
+
+    def heartbeat(self, step: int | None) -> Heartbeat:
+        """Returns what the progress endpoint tells.
+
+        Args:
+            step: Steps finished.
+        """
+        age = self.age()
+        return Heartbeat(step=step, age=age, place=_place() if age is not None and age >= _PLACE_AFTER else "")
+
+
+def _place() -> str:
+    """Returns where the main thread is: in a file of the program, if there is one in its stack, or in the last one."""
+    innermost = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001  has no public name
+    frame = innermost
+    while frame and frame.f_back and not _is_own(frame):
+        frame = frame.f_back
+    found = frame if frame and _is_own(frame) else innermost
+    return f"{Path(found.f_code.co_filename).name}:{found.f_lineno} in {found.f_code.co_name}" if found else ""
+
+
+def _is_own(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not file.startswith((*_LIBRARIES, "<")) and "qtj_trainer" not in file

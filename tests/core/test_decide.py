@@ -35,7 +35,10 @@ def decided_by(world: World) -> str:
         (NEW, "invalid_spec suspended started"),
         (
             TRAINING,
-            "trained suspended overdue respecified lost_replica lone_replica superseded backing_off incomplete drifted",
+            (
+                "trained suspended overdue respecified lost_replica lone_replica resized superseded backing_off "
+                "incomplete drifted"
+            ),
         ),
         (INFERENCE, "suspended overdue superseded inferring"),
         (OVER, "rechecked retried finished"),
@@ -80,6 +83,7 @@ def test_the_stage_follows_from_the_status(world: World, stage: Stage) -> None:
         (running_job().with_spec(suspend=True), "suspended"),
         (running_job(runPolicy={"activeDeadlineSeconds": 60}), "overdue"),
         (running_job(**parameter_servers()).with_pod("worker-0", exit_code=137), "lone_replica"),
+        (running_job().with_spec(replicaSpecs={"Worker": {"replicas": 3}}), "resized"),
         (starting_job(attempt=2).with_pod("worker-0", attempt=1), "superseded"),
         # When several have something to say, the first one decides:
         (complete_job().with_service("worker-0", ports=[]).without_pods(), "finished"),

@@ -4,6 +4,7 @@ Random lives do so too, so few of these are lived with every fault.
 """
 
 from datetime import timedelta
+from typing import Any
 
 from tests.faults.actors import Deed, Script
 from tests.faults.scenario import Scenario, Spec
@@ -16,19 +17,23 @@ _PARAMETER_SERVER: Spec = {
 }
 _NO_FAILURES: Spec = {"runPolicy": {"backoffLimit": 0, "disruptionLimit": 0}}
 
+
+def _two_become(size: int, *, faults: bool = False, **spec: Any) -> Scenario:
+    return Scenario(
+        f"{size} workers instead of two",
+        "Complete",
+        {**_NO_FAILURES, **spec},
+        ENDLESS_AT_FIRST,
+        deeds=lambda: [Deed(in_phase("Running"), scale(size))],
+        attempts=2,
+        faults=faults,
+    )
+
+
 SCALE_SCENARIOS = (
-    *(
-        Scenario(
-            f"{size} workers instead of two",
-            "Complete",
-            {**_NO_FAILURES, **extra},
-            ENDLESS_AT_FIRST,
-            deeds=lambda size=size: [Deed(in_phase("Running"), scale(size))],
-            attempts=2,
-            faults=size == 1,
-        )
-        for size, extra in ((1, {}), (3, {"replicaService": "Shared"}), (4, {}))
-    ),
+    _two_become(1, faults=True),
+    _two_become(4),
+    _two_become(3, replicaService="Shared"),
     Scenario(
         "three and then one worker",
         "Complete",

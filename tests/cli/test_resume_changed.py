@@ -26,7 +26,7 @@ def desk(tmp_path: Path) -> Desk:
         ("strategy", toy_job(strategy="MultiWorkerMirrored")),
         ("circuit", toy_job(circuit={"qubits": 4})),
         ("artifacts", toy_job(artifacts={"uri": "gs://bucket/other"})),
-        ("replicaSpecs", toy_job(workers=3)),
+        ("replicaSpecs", toy_job(replicaSpecs={"Chief": {}, "Worker": {"replicas": 2}})),
         ("template", toy_job(epochs=9)),
         ("managedBy", toy_job(managedBy="kueue.x-k8s.io/multikueue")),
     ],
@@ -46,7 +46,7 @@ def test_a_field_that_cannot_change_forbids_to_resume_and_is_named_with_its_line
 
 @pytest.mark.parametrize("phase", ["Running", "Failed"])
 def test_a_run_that_could_not_be_resumed_is_left_alone_and_the_note_tells_why(desk: Desk, phase: str) -> None:
-    found = start(desk.written(), desk.ended(phase, toy_job(workers=3)))
+    found = start(desk.written(), desk.ended(phase, toy_job(circuit={"qubits": 4})))
 
     assert found.earlier is None
     assert found.note == "starts over, because the spec has changed since toy/1, which stays as it is"
@@ -60,6 +60,15 @@ def test_more_epochs_are_no_other_training(desk: Desk, before: list[str], now: l
 
     assert found.earlier == earlier
     assert found.spec["template"]["spec"]["containers"][0]["args"] == ["train", *now]
+
+
+def test_another_number_of_workers_is_no_other_training(desk: Desk) -> None:
+    earlier = desk.ended("Running", toy_job(workers=3))
+
+    assert start(desk.written(), earlier, resume=True).earlier == earlier
+    assert start(desk.written(), earlier).note == (
+        "starts over, because spec.replicaSpecs changed; toy/1 was interrupted, and --resume would continue it"
+    )
 
 
 @pytest.mark.parametrize(("before", "now"), [(["--epochs=5"], ["--epochs=4"]), (["--epochs", "10"], ["--epochs", "9"])])

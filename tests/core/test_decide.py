@@ -30,8 +30,8 @@ def decided_by(world: World) -> str:
 
 
 _OF_TRAINING = (
-    "trained suspended overdue respecified lost_replica no_progress lone_replica superseded backing_off incomplete"
-    " drifted"
+    "trained suspended overdue respecified lost_replica no_progress lone_replica resized superseded backing_off"
+    " incomplete drifted"
 )
 
 
@@ -86,6 +86,7 @@ def test_the_stage_follows_from_the_status(world: World, stage: Stage) -> None:
         (running_job().with_spec(suspend=True), "suspended"),
         (running_job(runPolicy={"activeDeadlineSeconds": 60}), "overdue"),
         (running_job(**parameter_servers()).with_pod("worker-0", exit_code=137), "lone_replica"),
+        (running_job().with_spec(replicaSpecs={"Worker": {"replicas": 3}}), "resized"),
         (starting_job(attempt=2).with_pod("worker-0", attempt=1), "superseded"),
         # When several have something to say, the first one decides:
         (complete_job().with_service("worker-0", ports=[]).without_pods(), "finished"),

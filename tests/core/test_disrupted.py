@@ -275,14 +275,14 @@ def edited(world: World, **replicas: int) -> World:
     """The user has asked for other numbers of replicas, while the API server did not refuse that."""
     roles = world.job.spec.model_dump(by_alias=True, exclude_none=True)["replicaSpecs"]
     changed = {role: {**roles[role], "replicas": count} for role, count in replicas.items()}
-    return world.with_spec(replicaSpecs={**roles, **changed}).with_status(spec_digest="of the spec before")
+    return world.with_spec(replicaSpecs={**roles, **changed}).with_status(fixed_digest="of the spec before")
 
 
 def test_a_replica_that_only_a_changed_spec_names_is_not_gone() -> None:
     decision = edited(half_started_job(), PS=2).decide()
 
     assert (decision.status.attempt, decision.actions) == (1, ())
-    assert decision.status.reason == "SpecChanged"
+    assert decision.status.replicas["PS"].desired == 1
 
 
 def test_a_gang_that_is_whole_only_by_a_changed_spec_has_not_run() -> None:
@@ -292,7 +292,7 @@ def test_a_gang_that_is_whole_only_by_a_changed_spec_has_not_run() -> None:
         world = world.with_pod(replica, ready=True)
     world = edited(world, PS=1).recorded()
 
-    undone = edited(world, PS=2).with_status(spec_digest=world.job.digest)
+    undone = edited(world, PS=2).with_status(fixed_digest=world.job.fixed_digest)
 
     assert undone.decide().status.attempt == 1
     assert sorted(created(undone)) == ["Pod qcnn-ps-1", "Pod qcnn-worker-1"]
@@ -309,11 +309,11 @@ def test_that_an_earlier_attempt_ran_says_nothing_about_this_one() -> None:
 def test_a_gang_that_starts_with_a_changed_spec_has_not_run_with_it() -> None:
     world = edited(starting_job().with_pods(phase="Running").recorded().without_pods(), Worker=3)
 
-    begun = world.recorded()
+    begun = world.recorded().recorded()
 
     assert world.job.status.last_running_attempt == 1
     assert created(begun) == ["Service qcnn-worker-2", *(f"Pod qcnn-worker-{index}" for index in range(3))]
-    assert begun.decide().status.attempt == 1
+    assert begun.decide().status.attempt == 2
 
 
 def test_a_suspended_gang_is_not_recorded_as_running() -> None:

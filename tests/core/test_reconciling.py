@@ -53,7 +53,7 @@ def test_a_job_that_is_tried_again_is_stalled_no_more() -> None:
 
 
 def test_a_job_that_is_another_than_the_one_its_spec_asks_for_is_stalled() -> None:
-    status = running_job().with_pods(ready=True).with_status(spec_digest="of another spec").recorded().job.status
+    status = running_job().with_pods(ready=True).with_status(fixed_digest="of another spec").recorded().job.status
 
     assert derived(status)["Stalled"] == ("True", "ImmutableFieldChanged")
     assert derived(status)["Reconciling"][0] == "False"

@@ -228,13 +228,13 @@ def test_an_operator_with_another_image_replaces_it() -> None:
 
 def test_a_job_whose_fixed_fields_were_edited_keeps_what_it_has() -> None:
     world = with_board(asked(running_job()), available=True, spec={"replicas": 3})
-    edited = world.with_status(spec_digest="another")
+    edited = world.with_status(fixed_digest="another")
 
     assert companions(edited.decide()) == []
 
 
 def test_a_job_whose_fixed_fields_were_edited_says_why_tensorboard_stays_as_it_is() -> None:
-    edited = with_board(asked(running_job()), available=True).with_status(spec_digest="another")
+    edited = with_board(asked(running_job()), available=True).with_status(fixed_digest="another")
 
     decision = edited.decide()
 

@@ -66,8 +66,8 @@ class World(Observed):
 
     def with_spec(self, **fields: Any) -> Self:
         """The user has edited the spec."""
-        spec = Spec.model_validate({**self.job.spec.model_dump(by_alias=True, exclude_none=True), **fields})
-        return replace(self, job=replace(self.job, spec=spec, generation=self.job.generation + 1))
+        spec = Spec.model_validate({**self.job.asked.model_dump(by_alias=True, exclude_none=True), **fields})
+        return replace(self, job=replace(self.job, asked=spec, generation=self.job.generation + 1))
 
     def with_progress(self, **fields: Any) -> Self:
         return replace(self, progress=Progress(**{"epoch": 1, "epochs": 25, "step": 40, **fields}))

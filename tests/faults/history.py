@@ -6,7 +6,7 @@ from typing import Any
 
 from qtj.local.store import ClusterStore
 from qtj_contract import is_retryable
-from qtj_operator.api.conditions import ConditionType, Reason, is_true
+from qtj_operator.api.conditions import ConditionType, Reason, find, is_true
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.api.run_policy import CleanPodPolicy
@@ -106,6 +106,9 @@ def _wrong_result(job: Job) -> Iterator[str]:
     status = job.status
     if not is_true(status.conditions, ConditionType.TRAINED):
         yield "the job is complete and has not trained"
+    ignored = find(status.conditions, ConditionType.SPEC_IGNORED)
+    if job.resizes and not (ignored and ignored.reason == Reason.RESIZE_IGNORED):
+        yield f"{job.resizes} was neither done nor refused"
     if job.inference is None:
         return
     if status.inference is None or status.inference.phase != InferencePhase.COMPLETE:

@@ -1,5 +1,6 @@
 """What must hold at every change of the cluster, and at the end of every pass, whatever goes wrong."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from qtj.local.store import Change
+from qtj_contract import Env
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE, Role, tensorboard_name
@@ -17,6 +19,7 @@ from tests.faults.pacing import Pacing
 from tests.faults.wrong import (
     ENDS,
     STOPPED,
+    is_resized,
     is_resumed,
     wrong_conditions,
     wrong_counts,
@@ -24,6 +27,7 @@ from tests.faults.wrong import (
     wrong_expiry,
     wrong_inference,
     wrong_result,
+    wrong_sizes,
     wrong_stop,
 )
 
@@ -68,6 +72,7 @@ class Invariants:
         self._read: dict[str, Job] = {}
         self._children: dict[tuple[Resource, str], Object] = {}
         self._counted: set[str] = set()
+        self._clusters: dict[tuple[str, str], Any] = {}
         self._runs: Counter[tuple[str, str]] = Counter()
         self._pass: Pass | None = None
         self.events = 0
@@ -152,11 +157,18 @@ class Invariants:
         old, new = self._parsed(before), self._parsed(change.object)
         self._pass.moves_record |= _record(old.status) != _record(new.status)
         self._note(
-            (*wrong_conditions(old, new), *wrong_end(old, new), *wrong_counts(old, new), *wrong_result(old, new))
+            (
+                *wrong_conditions(old, new),
+                *wrong_end(old, new),
+                *wrong_counts(old, new),
+                *wrong_sizes(old, new),
+                *wrong_result(old, new),
+            )
         )
         if not self._pass.late and not old.is_running and self._is_held(new):
             self._demand(not _has_run_out_of_time(old, new), "a deadline passed while a queue held the job")
-        if (new.status.attempt or 0) > 1 and new.status.attempt != old.status.attempt and not is_resumed(old, new):
+        begins = (new.status.attempt or 0) > 1 and new.status.attempt != old.status.attempt
+        if begins and not is_resumed(old, new) and not is_resized(old, new):
             self._note(self._pacing.began())
         known = {failure.uid for failure in old.status.failures or ()}
         counted = {failure.uid for failure in new.status.failures or ()} - known
@@ -197,6 +209,8 @@ class Invariants:
     def _created(self, change: Change, job: Job) -> None:
         if change.resource is Resource.JOBS:
             self._runs[job.uid, change.object["metadata"]["labels"][LABEL_INFERENCE]] += 1
+        if change.resource is Resource.PODS and LABEL_ATTEMPT in change.object["metadata"]["labels"]:
+            self._in_one_cluster(change.object)
         if self._pass is None or self._pass.late:
             return
         self._demand(not job.spec.suspend, "something was created for a suspended job")
@@ -214,6 +228,14 @@ class Invariants:
             self._demand(not is_true(job.status.conditions, ConditionType.TRAINED), "it trains after training")
             attempts = self._attempts(job.uid)
             self._demand(attempts == {str(job.status.attempt)}, f"attempts {attempts} in attempt {job.status.attempt}")
+
+    def _in_one_cluster(self, pod: Object) -> None:
+        """Demands that all pods of an attempt are members of the same cluster, however late a pass reads."""
+        uid, attempt, name = _replica(pod)
+        variables = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+        cluster = json.loads(variables.get(Env.TF_CONFIG, "{}")).get("cluster")
+        known = self._clusters.setdefault((uid, attempt), cluster)
+        self._demand(known == cluster, f"{name} has another cluster than its peers in attempt {attempt}")
 
     def _parsed(self, raw: Object) -> Job:
         """Reads a job, once at each version."""

@@ -86,6 +86,15 @@ class UserSteps(Steps):
         self.sets_suspend(suspend=False, then=then)
 
     @there_is_a_job
+    @rule(role=st.sampled_from(["Worker", "Worker", "PS"]), size=st.sampled_from([1, 2, 3, 5]), then=works)
+    def scales(self, role: str, size: int, *, then: str) -> None:
+        """Asks for another number of replicas, where the API server takes that."""
+        spec = (self.world.job or {})["spec"]
+        if role in spec["replicaSpecs"] and spec.get("strategy") != "Mirrored":
+            self.world.edit(replicaSpecs={**spec["replicaSpecs"], role: {"replicas": size}})
+        self._go_on(then)
+
+    @there_is_a_job
     @rule(inference=inferences, then=works)
     def sets_inference(self, inference: dict[str, Any] | None, *, then: str) -> None:
         self.world.edit(inference=inference)

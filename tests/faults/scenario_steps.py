@@ -17,6 +17,12 @@ def in_phase(phase: str) -> Callable[[dict[str, Any]], bool]:
     return lambda job: job.get("status", {}).get("phase") == phase
 
 
+def runs_with(size: int) -> Callable[[dict[str, Any]], bool]:
+    """The job runs with so many replicas."""
+    ready = f"{size}/{size}"
+    return lambda job: in_phase("Running")(job) and job["status"].get("ready") == ready
+
+
 def is_refused(job: dict[str, Any]) -> bool:
     return bool(job.get("status", {}).get("reason") == "ChildRejected")
 
@@ -38,6 +44,15 @@ def looks_for_a_cause(job: dict[str, Any]) -> bool:
 def edit(**fields: Any) -> Callable[[Cluster], None]:
     def change(job: dict[str, Any]) -> None:
         job["spec"] |= fields
+
+    return lambda cluster: cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, "qcnn", change)
+
+
+def scale(size: int, role: str = "Worker") -> Callable[[Cluster], None]:
+    """The user asks for another number of replicas."""
+
+    def change(job: dict[str, Any]) -> None:
+        job["spec"]["replicaSpecs"] = {**job["spec"]["replicaSpecs"], role: {"replicas": size}}
 
     return lambda cluster: cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, NAMESPACE, "qcnn", change)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, find, is_true, phase_of
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE
+from qtj_operator.api.sizes import changes, sizes_of
 from qtj_operator.api.status import InferencePhase
 from qtj_operator.controller.client import Object
 from qtj_operator.core.failures import MAX_FAILURES
@@ -74,10 +75,26 @@ def wrong_counts(old: Job, new: Job) -> Iterator[str]:
     if after.attempt != before.attempt:
         if after.attempt != (before.attempt or 0) + 1:
             yield f"attempt {before.attempt} was followed by {after.attempt}"
-        if before.attempt and restarted + disrupted + resumed + respecified != 1:
+        reasons = restarted + disrupted + resumed + respecified
+        if before.attempt and (reasons > 1 or (reasons == 0 and not is_resized(old, new))):
             yield "an attempt has one reason"
     elif (restarted or disrupted) and not any(new.stands_alone(replica.role) for replica in new.replicas()):
         yield "a restart was counted without an attempt"
+
+
+def wrong_sizes(old: Job, new: Job) -> Iterator[str]:
+    """Yields a change of the numbers of replicas in the middle of an attempt, or without anybody who asks for it."""
+    if not is_resized(old, new):
+        return
+    if old.status.attempt == new.status.attempt:
+        yield "the numbers of replicas have changed in the middle of an attempt"
+    if new.resizes:
+        yield f"nobody asks for this number of replicas: {new.resizes}"
+
+
+def is_resized(old: Job, new: Job) -> bool:
+    """Tells whether the record names another number of replicas."""
+    return bool(old.status.attempt and changes(sizes_of(old.spec), sizes_of(new.spec)))
 
 
 def wrong_result(old: Job, new: Job) -> Iterator[str]:

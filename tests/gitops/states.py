@@ -23,7 +23,7 @@ _WORLDS: Mapping[str, World] = {
     "failed": running_job().with_pod("worker-0", exit_code=1).recorded(),
     "invalid": new_job(**_TOO_LARGE).recorded(),
     "retried": running_job().with_pod("worker-0", exit_code=1).recorded().with_spec(retry=1).recorded(),
-    "edited": running_job().with_status(spec_digest="0123456789abcdef").recorded(),
+    "edited": running_job().with_status(fixed_digest="0123456789abcdef").recorded(),
 }
 
 

@@ -197,6 +197,17 @@ def test_an_interrupted_job_can_be_given_more_epochs(laptop: Laptop) -> None:
     assert laptop.artifacts().name == "1"
 
 
+def test_an_interrupted_job_continues_with_another_number_of_workers(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=30))
+    interrupted(laptop)
+
+    ended = laptop.qtj("run", "job.yaml", "--resume", "--set", "spec.replicaSpecs.Worker.replicas=3", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert (ended.status["attempt"], ended.status["replicas"]["Worker"]["succeeded"]) == (2, 3)
+    assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0\n")
+
+
 def test_another_inference_runs_on_resume_without_training_again(laptop: Laptop) -> None:
     laptop.write(toy_job())
     first = laptop.qtj("run", "job.yaml", "-o", "json")
@@ -218,7 +229,7 @@ def test_resume_refuses_a_job_that_was_changed_and_one_that_never_ran(laptop: La
 
     assert (never.code, changed.code) == (2, 2)
     assert "there is no run of toy in this folder to continue: leave --resume out" in never.errors
-    assert "spec.replicaSpecs: it was changed since the run to continue" in changed.errors
+    assert "spec.replicaSpecs: the training of toy/1 is done, so this cannot be changed" in changed.errors
 
 
 def test_artifacts_go_where_the_user_says_and_the_run_is_listed_all_the_same(laptop: Laptop) -> None:

@@ -33,12 +33,15 @@ def moved(record: dict[str, Any], before: Path, now: Path) -> dict[str, Any]:
     return {**record, "status": {**status, "weights": here}}
 
 
+_DIGESTS = {"specDigest", "fixedDigest"}
+
+
 def without_digest(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record without the digest of its spec.
+    """Returns a record without the digests of its spec.
 
     `qtj run` can continue a job with more epochs, which the operator would reject as a change of the spec.
     """
-    status = {name: value for name, value in record.get("status", {}).items() if name != "specDigest"}
+    status = {name: value for name, value in record.get("status", {}).items() if name not in _DIGESTS}
     return {**record, "status": status}
 
 

@@ -22,6 +22,7 @@ from qtj.terminal.errors import InputError
 from qtj_contract.program_source import ProgramSource
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.reading import read_status
+from qtj_operator.api.sizes import without_sizes
 from qtj_operator.api.spec import IMMUTABLE
 
 __all__ = ["EarlierRun", "Start", "is_resumable", "start_of"]
@@ -117,7 +118,7 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     comparable = recorded_spec(spec)
     for name in IMMUTABLE:
         before, now = earlier.record["spec"].get(name), comparable.get(name)
-        if why := _forbids(before, now):
+        if why := _forbids(_without_sizes(name, before), _without_sizes(name, now)):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
         if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
             what = f"the training of {earlier.name} is done, so this cannot be changed: train again with --fresh"
@@ -126,6 +127,11 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
         tried = max(_retry_of(earlier.record["spec"]), read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
     return Start(earlier=earlier, spec=spec, note="; ".join(_notes_on_resume(document, earlier)))
+
+
+def _without_sizes(name: str, value: Any) -> Any:
+    """Returns the value of a field without numbers of replicas: any number continues from the same checkpoints."""
+    return without_sizes({name: value})[name]
 
 
 def _notes_on_resume(document: Document, earlier: EarlierRun) -> Iterator[str]:

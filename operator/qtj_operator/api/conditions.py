@@ -70,6 +70,7 @@ class Reason(StrEnum):
     CHILD_REJECTED = "ChildRejected"
     RESTARTING = "Restarting"
     NO_PROGRESS = "NoProgress"
+    RESIZING = "Resizing"
     BACKING_OFF = "BackingOff"
     SUSPENDED = "Suspended"
     TRAINING_ENDED = "TrainingEnded"
@@ -97,6 +98,7 @@ class Reason(StrEnum):
     # SpecIgnored
     UNKNOWN_FIELD = "UnknownField"
     LABEL_IGNORED = "LabelIgnored"
+    RESIZE_IGNORED = "ResizeIgnored"
     IMMUTABLE_FIELD_CHANGED = "ImmutableFieldChanged"
     SPEC_APPLIED = "SpecApplied"
     # Events about children
@@ -259,5 +261,5 @@ def decisive(conditions: Iterable[Condition]) -> tuple[Phase, Condition | None]:
         if kind in present and present[kind].status == "True":
             return phase, present.get(_EXPLAINED_BY.get(kind, kind), present[kind])
     waiting = present.get(ConditionType.RUNNING)
-    restarting = waiting is not None and waiting.reason in {Reason.RESTARTING, Reason.BACKING_OFF}
+    restarting = waiting is not None and waiting.reason in {Reason.RESTARTING, Reason.RESIZING, Reason.BACKING_OFF}
     return (Phase.RESTARTING if restarting else Phase.PENDING), waiting

@@ -18,6 +18,7 @@ from qtj_operator.api.names import (
     PLURAL,
     VERSION,
     VERSIONS,
+    Role,
 )
 from qtj_operator.api.spec import IMMUTABLE, Spec
 from qtj_operator.api.status import Status
@@ -76,17 +77,46 @@ digest: `qtj_operator.api.job.Job.edited`."""
 _UNDONE = " || (has(oldSelf.status.reason) && oldSelf.status.reason == 'SpecChanged')"
 """The operator waits until a change is undone."""
 
+
+def _unchanged(field: str) -> str:
+    """Returns the CEL that a field of the object is as it was, or that it was and is left out."""
+    new, old = f"self.spec.{field}", f"oldSelf.spec.{field}"
+    return f"has({new}) == has({old}) && (!has({new}) || {new} == {old})"
+
+
+def _resized_at_most(role: Role) -> str:
+    """Returns the CEL that a role is there as before, with its template; its number of replicas does not matter."""
+    field = f"replicaSpecs.{role}"
+    if role in _AT_MOST_ONE:
+        return _unchanged(field)
+    new, old = f"self.spec.{field}", f"oldSelf.spec.{field}"
+    return f"has({new}) == has({old}) && (!has({new}) || ({_unchanged(f'{field}.template')}))"
+
+
+_AT_MOST_ONE = {Role.CHIEF, Role.EVALUATOR}
+_RESIZED = " && ".join(f"({_resized_at_most(role)})" for role in Role)
+"""Only numbers of replicas differ."""
+
+_ALLOWED = {"replicaSpecs": f"({_RESIZED}) || "}
+_EXCEPTIONS = {"replicaSpecs": ", except for numbers of replicas"}
+
 # The spec is compared first: that is all the API server has to evaluate when the operator writes a status.
 _IMMUTABLE: list[dict[str, str]] = [
     {
-        "rule": f"(has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
-        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field})) || {_NOT_STARTED}"
+        "rule": f"({_unchanged(field)}) || {_ALLOWED.get(field, '')}{_NOT_STARTED}"
         f"{'' if field == 'managedBy' else _UNDONE}",
-        "message": f"{field} cannot be changed once the job has started: create a job with another name",
+        "message": f"{field} cannot be changed once the job has started{_EXCEPTIONS.get(field, '')}: "
+        "create a job with another name",
         "fieldPath": f".spec.{field}",
     }
     for field in IMMUTABLE
 ]
+
+_SCALE = {
+    "specReplicasPath": ".spec.replicaSpecs.Worker.replicas",
+    "statusReplicasPath": ".status.replicas.Worker.ready",
+}
+"""For `kubectl scale`, and for controllers that know no more of an object than its number of replicas."""
 
 
 def crd() -> dict[str, Any]:
@@ -122,7 +152,7 @@ def _version(name: str) -> dict[str, Any]:
         "served": True,
         "storage": name == VERSION,
         "schema": {"openAPIV3Schema": _object_schema()},
-        "subresources": {"status": {}},
+        "subresources": {"status": {}, "scale": dict(_SCALE)},
         "additionalPrinterColumns": [dict(column) for column in _COLUMNS],
     }
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -16,6 +16,7 @@ from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
 from qtj_operator.api.reading import InvalidJob, read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
+from qtj_operator.api.sizes import changes, sizes_of, with_sizes, without_sizes
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import ReplicaStatus, Status
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
@@ -59,8 +60,9 @@ class Job:
         version: metadata.resourceVersion.
         generation: metadata.generation, which changes with the spec.
         deleting: Whether the object is being deleted.
-        spec: What the user wants.
-        digest: Digest of the fields that cannot be changed once the job has started.
+        asked: What the user wants now. The next attempt gets its numbers of replicas.
+        digest: Digest of the fields that cannot be changed once the job has started, and of the numbers of replicas.
+        fixed_digest: Digest of these fields without the numbers of replicas, which can be changed.
         ignored: Paths in the spec that have no effect, because this operator does not know them.
         queue_label: Whether it has Kueue's label with a queue, which is for the objects that Kueue itself manages.
         status: What the operator wrote last.
@@ -72,8 +74,9 @@ class Job:
     version: str
     generation: int
     deleting: bool
-    spec: Spec
+    asked: Spec
     digest: str
+    fixed_digest: str
     ignored: tuple[str, ...]
     queue_label: bool
     status: Status
@@ -100,12 +103,28 @@ class Job:
             version=meta["resourceVersion"],
             generation=meta.get("generation", 1),
             deleting="deletionTimestamp" in meta,
-            spec=spec,
+            asked=spec,
             digest=_digest(written),
+            fixed_digest=_digest(without_sizes(written)),
             ignored=ignored,
             queue_label=LABEL_QUEUE in (meta.get("labels") or {}),
             status=status,
         )
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec with the numbers of replicas of the current attempt, whatever the user asks for since."""
+        recorded = self.status.replicas if self.status.attempt else {}
+        return with_sizes(self.asked, {role: counts.desired for role, counts in recorded.items()})
+
+    @property
+    def resizes(self) -> Mapping[Role, tuple[int, int]]:
+        """By role, the number of replicas of the current attempt and the one that the user asks for, if they differ."""
+        return changes(sizes_of(self.spec), sizes_of(self.asked))
+
+    def as_asked(self) -> Self:
+        """Returns the job as if nothing had run yet: with the numbers of replicas that the user asks for now."""
+        return replace(self, status=self.status.changed(replicas={}))
 
     def replicas(self) -> Iterator[ReplicaId]:
         """Yields every replica of the job, the leader first."""
@@ -189,7 +208,9 @@ class Job:
     @property
     def edited(self) -> bool:
         """Whether a field was changed that can no longer be changed, in a way that the API server did not reject."""
-        return self.status.spec_digest not in {None, self.digest}
+        if self.status.fixed_digest is None:  # written by an operator that did not change numbers of replicas
+            return self.status.spec_digest not in {None, self.digest}
+        return self.status.fixed_digest != self.fixed_digest
 
     @property
     def training_id(self) -> str:

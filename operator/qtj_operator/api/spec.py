@@ -77,7 +77,10 @@ class ReplicaSpec(Model):
     """How many replicas of one role, and what they run."""
 
     replicas: StrictInt | None = Field(
-        None, description=f"How many replicas of this role. {REPLICAS} when left out.", ge=1, le=MAX_REPLICAS
+        None,
+        description=f"How many replicas of this role. {REPLICAS} when left out.",
+        ge=1,
+        le=MAX_REPLICAS,
     )
     template: ReadPodTemplate | None = Field(
         None, description="Pod template of this role alone. The job's `template` when left out."
@@ -180,7 +183,7 @@ def _names(spec: "Spec", *roles: Role) -> bool:
 
 
 IMMUTABLE = ("strategy", "template", "replicaSpecs", "replicaService", "circuit", "artifacts", "profiler", "managedBy")
-"""Fields that cannot be changed once the job has started."""
+"""Fields that cannot be changed once the job has started, except for the numbers of replicas in `replicaSpecs`."""
 
 
 def _scheduling(obj: str, field: str, default: str) -> str:
@@ -239,7 +242,8 @@ class Spec(Model):
         description="Pod template of every replica and of the inference Job, unless they have their own."
     )
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
-        description="The roles of the job and how many replicas each has.",
+        description="The roles of the job and how many replicas each has. The numbers may be changed at any time: "
+        "while the job trains, all replicas then restart from the last checkpoint.",
         json_schema_extra=validations(_SOME_ROLE),
     )
     replica_service: ReplicaService | None = Field(

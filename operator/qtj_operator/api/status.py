@@ -66,7 +66,9 @@ class Condition(Model):
 class ReplicaStatus(Model):
     """Counts of one role's replicas."""
 
-    desired: int = Field(description="How many the spec asks for.")
+    desired: int = Field(
+        description="How many the current attempt has. The next one has as many as the spec asks for then."
+    )
     ready: int = Field(description="How many are running and ready.")
     succeeded: int = Field(description="How many ended with exit code 0.")
     failed: int = Field(description="How many of the current attempt failed.")
@@ -234,6 +236,9 @@ class Status(Model):
     spec_digest: str | None = Field(
         None,
         description="Digest of the fields that cannot be changed once the job has started, as they were then.",
+    )
+    fixed_digest: str | None = Field(
+        None, description="Digest of the same fields without the numbers of replicas, which can be changed."
     )
     completion_time: Timestamp | None = Field(None, description="When the job ended.")
     replicas: _ByName[ReplicaStatus] = Field({}, description="Counts by role.")

@@ -49,6 +49,7 @@ class StatusChange(_Change):
     last_failure_time: datetime | Keep = KEEP
     peer_lost_time: Keep | None = KEEP
     spec_digest: str | Keep = KEEP
+    fixed_digest: str | Keep = KEEP
     failures: tuple[Failure, ...] | Keep = KEEP
     progress: ProgressStatus | Keep | None = KEEP
     weights: WeightsStatus | Keep | None = KEEP

@@ -28,6 +28,7 @@ from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.rechecked import rechecked
 from qtj_operator.core.refused import refused
 from qtj_operator.core.repaired import repaired_later
+from qtj_operator.core.resized import resized
 from qtj_operator.core.respecified import respecified
 from qtj_operator.core.retried import retried
 from qtj_operator.core.slow_start import next_look
@@ -75,6 +76,7 @@ TRAINING = Stage(
         lost_replica,  # a member of the gang failed: next attempt, or give up
         no_progress,  # no replica takes a step: next attempt, or give up
         lone_replica,  # a replica that the others do not need failed: replace it
+        resized,  # another number of replicas is asked for: next attempt
         superseded,  # delete pods of an earlier attempt before new ones are created
         backing_off,  # a pause after a failure
         incomplete,  # Services first, then pods, all at once

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, is_true
+from qtj_operator.api.sizes import changes
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
+from qtj_operator.core.resized import sizes_in_words
 
 __all__ = ["events_between", "tensorboard_events"]
 
 _REPORTED = frozenset(ConditionType) - DERIVED
-_SILENT = {Reason.STARTING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
+_SILENT = {Reason.STARTING, Reason.RESIZING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
 """Reasons for which another event of the same pass tells more."""
 
 _WARNINGS = {
@@ -26,6 +28,7 @@ _WARNINGS = {
     Reason.TERMINATING,
     Reason.UNKNOWN_FIELD,
     Reason.LABEL_IGNORED,
+    Reason.RESIZE_IGNORED,
     Reason.IMMUTABLE_FIELD_CHANGED,
 }
 
@@ -42,7 +45,14 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
         and earlier.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)
     )
-    return (*of_conditions, *tensorboard_events(before, after))
+    return (*of_conditions, *_resized(before, after), *tensorboard_events(before, after))
+
+
+def _resized(before: Status, after: Status) -> Iterator[Event]:
+    """Yields which numbers of replicas a new attempt has changed, whatever its reason is."""
+    earlier, now = ({role: counts.desired for role, counts in each.replicas.items()} for each in (before, after))
+    if differ := changes(earlier, now):
+        yield Event("Normal", Reason.RESIZING, f"{sizes_in_words(differ)} in attempt {after.attempt}")
 
 
 def tensorboard_events(before: Status, after: Status) -> Iterator[Event]:

@@ -34,5 +34,5 @@ def rechecked(seen: Observed, now: datetime) -> Move | None:
 
 def _may_be_accepted(seen: Observed, reason: str) -> bool:
     if reason == Reason.INVALID_SPEC:
-        return not fault(seen.job, seen.platform)
+        return not fault(seen.job.as_asked(), seen.platform)
     return reason == Reason.CHILD_REJECTED and seen.job.generation != seen.job.status.observed_generation

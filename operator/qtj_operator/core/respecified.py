@@ -1,5 +1,6 @@
 """A spec that was changed before anything ran."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from qtj_operator.api import conditions
@@ -25,9 +26,10 @@ def respecified(seen: Observed, now: datetime) -> Move | None:
         return None
     if seen.current and (_may_have_trained(seen) or not is_editable(seen.job.status)):
         return None
-    if invalid := invalid_spec(seen, now):
+    if invalid := invalid_spec(replace(seen, job=seen.job.as_asked()), now):
         return invalid
-    change = StatusChange(spec_digest=seen.job.digest, attempt_start_time=None, last_running_attempt=None)
+    digests = StatusChange(spec_digest=seen.job.digest, fixed_digest=seen.job.fixed_digest)
+    change = digests | StatusChange(attempt_start_time=None, last_running_attempt=None)
     if not seen.current:
         return Move(change)
     attempt = seen.attempt + 1

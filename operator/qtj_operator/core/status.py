@@ -11,6 +11,8 @@ from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_ov
 from qtj_operator.api.indexes import format_indexes
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import LABEL_QUEUE, Role
+from qtj_operator.api.sizes import sizes_of
+from qtj_operator.api.spec import Spec
 from qtj_operator.api.status import Condition, Phase, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.absent import absent_replicas, with_absent
 from qtj_operator.core.decision import Move, Verdict
@@ -21,6 +23,7 @@ from qtj_operator.core.pod import Pod
 from qtj_operator.core.profiles import profiles_of
 from qtj_operator.core.queued import clocked, is_held
 from qtj_operator.core.reconciling import reconciling
+from qtj_operator.core.resized import not_taken
 from qtj_operator.core.slow_start import slow_start
 
 __all__ = [
@@ -57,10 +60,10 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     change = verdict.change if isinstance(verdict, Move) else verdict.report
     profiles = profiles_of(seen)
     base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, profiles=profiles, retry=retry))
-    replicas = _counts(seen, same_attempt=base.attempt == before.attempt or seen.leader_done)
-    ready = sum(counts.ready for counts in replicas.values())
-    digest = base.spec_digest or (seen.job.digest if base.attempt and not seen.job.is_over else None)
-    base = base.changed(replicas=replicas, ready=f"{ready}/{seen.job.size}", spec_digest=digest)
+    base = _with_digests(seen.job, base)
+    replicas = _counts(seen, _spec_after(seen, base), same_attempt=base.attempt == before.attempt or seen.leader_done)
+    ready, size = (sum(getattr(counts, name) for counts in replicas.values()) for name in ("ready", "desired"))
+    base = base.changed(replicas=replicas, ready=f"{ready}/{size}")
     if before.attempt and has_run(before) and not has_run(base):  # another attempt forgets the results of this one
         base = base.changed(first_running_time=base.start_time or now)
     if base.attempt == before.attempt and _runs_together_now(seen):
@@ -73,12 +76,33 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     recorded = replace(seen.job, status=base)
     facts = tuple(with_absent(recorded, fact) for fact in facts)
     after = closed(base, facts, seen.job.generation, now)
-    ignored = tuple(spec_ignored(replace(seen.job, status=after)))
+    ignored = tuple(spec_ignored(seen, replace(seen.job, status=after)))
     return closed(after, ignored, seen.job.generation, now) if ignored else after
 
 
-def spec_ignored(job: Job) -> Iterator[Fact]:
-    """Yields whether part of the spec has no effect, if it has not or had not."""
+def _with_digests(job: Job, base: Status) -> Status:
+    """Returns the status with the digests of the spec that the job started with."""
+    if job.is_over or not base.attempt:
+        return base
+    base = base.changed(spec_digest=base.spec_digest or job.digest)
+    known = base.fixed_digest or (None if replace(job, status=base).edited else job.fixed_digest)
+    return base.changed(fixed_digest=known)
+
+
+def _spec_after(seen: Observed, base: Status) -> Spec:
+    """Returns the spec with the numbers of replicas of the attempt after this pass: a new one takes what is asked."""
+    after = replace(seen.job, status=base)
+    begins = base.attempt != seen.job.status.attempt
+    return seen.job.asked if begins and not (after.edited or not_taken(seen, after)) else seen.job.spec
+
+
+def spec_ignored(seen: Observed, job: Job) -> Iterator[Fact]:
+    """Yields whether part of the spec has no effect, if it has not or had not.
+
+    Args:
+        seen: What was observed.
+        job: The job as it is after the pass.
+    """
     if ignores_edit(job):
         why = "a field that cannot be changed was changed after the job had started"
         yield conditions.spec_ignored(
@@ -89,6 +113,8 @@ def spec_ignored(job: Job) -> Iterator[Fact]:
         yield conditions.spec_ignored(
             Reason.UNKNOWN_FIELD, f"this operator does not know {fields}: upgrade it, or remove the field"
         )
+    elif ignored := not_taken(seen, job):
+        yield conditions.spec_ignored(Reason.RESIZE_IGNORED, ignored)
     elif job.queue_label and not job.queued:
         yield conditions.spec_ignored(Reason.LABEL_IGNORED, QUEUE_LABEL_IGNORED)
     elif is_true(job.status.conditions, ConditionType.SPEC_IGNORED):
@@ -158,14 +184,14 @@ def _not_complete(present: Iterable[Condition]) -> Iterator[Fact]:
         yield conditions.not_complete(failed.reason, failed.message)
 
 
-def _counts(seen: Observed, *, same_attempt: bool) -> Mapping[str, ReplicaStatus]:
+def _counts(seen: Observed, spec: Spec, *, same_attempt: bool) -> Mapping[str, ReplicaStatus]:
     replicas, finished = {}, _finished(seen) if same_attempt else frozenset()
     absent = absent_replicas(seen)
-    for role, spec in seen.job.spec.replica_specs:
-        pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role]
+    for role, size in sizes_of(spec).items():
+        pods = [pod for pod in seen.current if pod.replica and pod.replica.role == role and pod.replica.index < size]
         indexes = {replica.index for replica in finished if replica.role == role}
         replicas[role.value] = ReplicaStatus(
-            desired=spec.count,
+            desired=size,
             ready=sum(pod.ready and not pod.deleting for pod in pods),
             succeeded=len(indexes),
             failed=sum(map(seen.has_failed, pods)),
@@ -207,7 +233,10 @@ def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
         return conditions.not_running(slow.reason, slow.message)
     waiting = f"{ready} of {size} replicas are ready" + (f", and {slow.message}" if slow else "")
     if seen.attempt > 1:
-        return conditions.not_running(Reason.RESTARTING, f"attempt {seen.attempt}: {waiting}")
+        before = find(seen.job.status.conditions, ConditionType.RUNNING)
+        resizes = before is not None and before.reason == Reason.RESIZING
+        reason = Reason.RESIZING if resizes else Reason.RESTARTING
+        return conditions.not_running(reason, f"attempt {seen.attempt}: {waiting}")
     return conditions.not_running(Reason.STARTING, waiting)
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ POD = {
 @pytest.fixture
 def run(folder: Path) -> Path:
     """The folder of a run with all that a run leaves."""
-    status = {
+    status: dict[str, Any] = {
         "phase": "Failed", "attempt": 2, "restarts": 1, "startTime": "2026-11-23T12:00:00Z",
         "progress": {"epoch": 2, "epochs": 3, "loss": 0.5},
         "conditions": [{"type": "Failed", "status": "True", "reason": "ReplicaFailed", "message": "it broke",

@@ -106,3 +106,22 @@ def test_an_issue_form_has_what_the_platform_wants(path: Path) -> None:
     assert len(ids) == len(set(ids))
     assert {part["type"] for part in form["body"]} <= {"textarea", "input", "dropdown", "checkboxes", "markdown"}
     assert all(part["attributes"]["label"] for part in form["body"])
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_job_that_may_write_to_the_repository_runs_no_package_of_others(path: Path) -> None:
+    """To resolve or install packages may build them, and what builds them runs what it likes."""
+    jobs = read(path)["jobs"].values()
+
+    writing = [job for job in jobs if (job.get("permissions") or {}).get("contents") == "write"]
+    commands = [step["run"] for job in writing for step in job["steps"] if "run" in step]
+    assert [each for each in commands if re.search(r"^\s*(make|pip|uv|python3?|npm|go)\s", each, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda path: path.name)
+def test_nothing_of_ours_is_taken_from_an_index_and_all_else_by_hash(path: Path) -> None:
+    pins = re.findall(r"^([a-z0-9][\w.-]*)==[^\n]*\\\n    --hash=sha256:[0-9a-f]{64}", path.read_text(), re.MULTILINE)
+    named = re.findall(r"^([A-Za-z0-9][\w.-]*)", path.read_text(), re.MULTILINE)
+
+    assert named == pins != []
+    assert [name for name in pins if name.startswith("quantumtrainingjob")] == []

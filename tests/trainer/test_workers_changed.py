@@ -41,7 +41,8 @@ class Shown(tf.keras.callbacks.Callback):
         print(f"epoch {epoch + 1}/12  ", flush=True)
 
 
-model.fit(data.with_options(options), epochs=12, initial_epoch=first, callbacks=[program.callback(), Shown()], verbose=0)
+data, callbacks = data.with_options(options), [program.callback(), Shown()]
+model.fit(data, epochs=12, initial_epoch=first, callbacks=callbacks, verbose=0)
 program.finish(model)
 """
 

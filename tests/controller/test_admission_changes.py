@@ -25,6 +25,7 @@ FULL: dict[str, Any] = {
         {"template": {**FULL["template"], "metadata": {"labels": {"team": "other"}}}},
         {"template": a_template(a_container(args=["--epochs=25"]), nodeSelector={"gpu": "yes"})},
         {"replicaSpecs": {"Worker": {"replicas": 3}}},
+        {"replicaSpecs": {**FULL["replicaSpecs"], "Evaluator": {}}},
         {"replicaSpecs": {"Worker": {"replicas": 2, "template": a_container_with(args=["--epochs=26"])}}},
         {"circuit": {"qubits": 9}},
         {"circuit": None},
@@ -46,8 +47,19 @@ def test_what_shapes_the_training_cannot_be_changed(
     said = applied(api_server, job_object(namespace=namespace, **{**FULL, **edit}))
 
     (field,) = edit
-    assert f"{field} cannot be changed once the job has started: create a job with another name" in said
+    exception = ", except for numbers of replicas" if field == "replicaSpecs" else ""
+    assert f"{field} cannot be changed once the job has started{exception}: create a job with another name" in said
     assert f"spec.{field}: " in said
+
+
+def test_the_number_of_workers_can_be_changed_at_any_time(api_server: ApiServer, namespace: str) -> None:
+    applied(api_server, job_object(namespace=namespace, **FULL))
+    api_server.set_status("qtj", namespace, "qcnn", {"attempt": 1, "phase": "Running", "specDigest": "5eed"})
+    more = {**FULL["replicaSpecs"]["Worker"], "replicas": 3}
+
+    said = applied(api_server, job_object(namespace=namespace, **{**FULL, "replicaSpecs": {"Worker": more}}))
+
+    assert "configured" in said
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ def test_a_suspended_job_takes_the_number_when_it_is_resumed() -> None:
     resumed = edited.with_spec(suspend=False)
 
     assert (edited.decide().status.attempt, edited.decide().actions) == (1, ())
+    assert edited.decide().status.replicas["Worker"].desired == 2
     assert (resumed.decide().status.attempt, resumed.decide().status.replicas["Worker"].desired) == (2, 4)
     assert ("Normal", "Resizing", "Worker from 2 to 4 in attempt 2") in told(resumed)
 

@@ -31,6 +31,7 @@ from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
 from tests.e2e.profiled import profiled
 from tests.e2e.rights import now, rights
+from tests.e2e.scaled import scaled
 from tests.e2e.shared_service import shared_service
 from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
@@ -54,6 +55,7 @@ ALONE: Mapping[str, Scenario] = {
 TOGETHER: Mapping[str, Scenario] = {
     "inference": chaos.deleted_inference,
     "suspend": chaos.suspended,
+    "scale": scaled,
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
     "dead-lock": hangs.dead_lock,

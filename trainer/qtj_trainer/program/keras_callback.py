@@ -62,6 +62,11 @@ class _Reporter:
             self._others = [each for each in called_by.callbacks if each is not self]
             called_by.callbacks = [*self._others, self]  # another list: Keras goes through the present one
 
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Looks at the other callbacks before their `on_train_begin`. Keras calls it after `set_model` of all."""
+        super().set_params(params)  # type: ignore[misc]  # it is of the other base class
+        self._adapter.siblings.begin(self._others)
+
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Reports how many steps there will be, if Keras knows. Refuses more epochs than the program has.
 
@@ -78,14 +83,9 @@ class _Reporter:
         training.telemetry.activity = "compiling"  # which the first step does
         if self.params.get("steps"):
             training.expect_steps(self._step + self.params["steps"] * (training.epochs - training.epochs_done))
-        self._begin_others()
-
-    def _begin_others(self) -> None:
-        """Lets the other callbacks continue, if this `fit` is the one that was interrupted."""
-        siblings, start = self._adapter.siblings, self._training.start
-        siblings.begin(self._others)
-        if start.epochs and self.params["epochs"] >= start.epochs:
-            siblings.take()
+        self._adapter.fit_epochs = self.params["epochs"]
+        if training.start.epochs and self.params["epochs"] >= training.start.epochs:  # not one that is skipped
+            self._adapter.resume_fit(training.start.epochs)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Refuses an epoch that is not the next one: two epochs would have one number, or none would have it."""

@@ -27,7 +27,9 @@ def visible_draws() -> Iterator[None]:
     keras.backend.experimental.disable_tf_random_generator()
 
 
-@pytest.mark.parametrize("name", ["EarlyStopping", "LossScaleOptimizer (mixed precision)", "Nadam"])
+@pytest.mark.parametrize(
+    "name", ["EarlyStopping", "LossScaleOptimizer (mixed precision)", "LSTM with stateful", "Nadam"]
+)
 def test_it_ends_with_the_same_bits(name: str) -> None:
     assert continues(CASES[name])
 

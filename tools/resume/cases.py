@@ -129,4 +129,22 @@ def _layer(name: str, options: dict[str, Any]) -> Callable[[], list[Any]]:
     return lambda: [getattr(keras.layers, name)(**options)]
 
 
-LAYERS = tuple(Case(name, layers=_layer(name, options), shape=shape) for name, (shape, options) in _LAYERS.items())
+_STATEFUL = tuple(
+    Case(
+        f"{name} with stateful",
+        layers=_layer(name, {"units": 4, "stateful": True}),
+        shape=_SEQUENCE,
+        batch=5,
+    )
+    for name in ("GRU", "LSTM", "SimpleRNN")
+)
+
+LAYERS = tuple(
+    sorted(
+        (
+            *_STATEFUL,
+            *(Case(name, layers=_layer(name, options), shape=shape) for name, (shape, options) in _LAYERS.items()),
+        ),
+        key=lambda case: case.name,
+    )
+)

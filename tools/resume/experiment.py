@@ -44,6 +44,7 @@ class Case:
         optimizer: Creates the optimizer.
         callbacks: Creates the other callbacks, which may write into a folder.
         shape: The shape of an example.
+        batch: The size of every batch, if a layer has to know it.
     """
 
     name: str
@@ -51,15 +52,22 @@ class Case:
     optimizer: Callable[[], Any] = lambda: keras.optimizers.SGD(0.1)
     callbacks: Callable[[Path], list[Any]] = _nothing
     shape: tuple[int, ...] = (3,)
+    batch: int | None = None
 
     def model(self) -> Any:
         """Creates and compiles the model."""
         last = [keras.layers.Flatten(), keras.layers.Dense(1)]
         if self.name in {"RandomHeight", "RandomWidth"}:  # whose results have no fixed shape
             last[0] = keras.layers.GlobalAveragePooling2D()
-        model = keras.Sequential([keras.Input(self.shape, batch_size=None), *self.layers(), *last])
+        model = keras.Sequential([keras.Input(self.shape, batch_size=self.batch), *self.layers(), *last])
         model.compile(self.optimizer(), loss="mse")
         return model
+
+    def data(self, count: int = _EXAMPLES) -> Any:
+        """Creates examples, in batches."""
+        x = tf.random.stateless_normal([count, *self.shape], seed=[0, count])
+        y = tf.reduce_sum(tf.reshape(x, [count, -1])[:, :3] * [1.0, -2.0, 0.5], axis=1)
+        return tf.data.Dataset.from_tensor_slices((x, y)).batch(self.batch or _BATCH)
 
 
 class KilledError(Exception):
@@ -108,10 +116,10 @@ class Fit:
         callbacks = [self.callback, *others, *([_Kill()] if is_killed else [])]
         with suppress(KilledError):
             self.model.fit(
-                _data(self.case.shape),
+                self.case.data(),
                 epochs=self.epochs,
                 initial_epoch=self.training.start.epochs,
-                validation_data=_data(self.case.shape, count=5),
+                validation_data=self.case.data(count=5),
                 callbacks=callbacks,
                 verbose=0,
             )
@@ -126,9 +134,3 @@ def continues(case: Case) -> bool:
         Fit(case, Path(parts)).run(is_killed=True)
         resumed = Fit(case, Path(parts)).run()
     return len(expected) == len(resumed) and all(map(np.array_equal, expected, resumed))
-
-
-def _data(shape: tuple[int, ...], count: int = _EXAMPLES) -> Any:
-    x = tf.random.stateless_normal([count, *shape], seed=[0, count])
-    y = tf.reduce_sum(tf.reshape(x, [count, -1])[:, :3] * [1.0, -2.0, 0.5], axis=1)
-    return tf.data.Dataset.from_tensor_slices((x, y)).batch(_BATCH)

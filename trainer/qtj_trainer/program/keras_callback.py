@@ -64,6 +64,11 @@ class _Reporter:
             self._others = [each for each in called_by.callbacks if each is not self]
             called_by.callbacks = [*self._others, self]  # another list: Keras goes through the present one
 
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Looks at the other callbacks before their `on_train_begin`. Keras calls it after `set_model` of all."""
+        super().set_params(params)  # type: ignore[misc]  # it is of the other base class
+        self._adapter.siblings.begin(self._others)
+
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Reports how many steps there will be, if Keras knows. Refuses more epochs than the program has.
 
@@ -81,16 +86,16 @@ class _Reporter:
         if self.params.get("steps"):
             done = training.last.step if training.last else 0
             training.expect_steps(done + self.params["steps"] * (training.epochs - training.epochs_done))
-        self._begin_others()
+        self._resume_fit()
         with training.mistakes_reported():
             self._place = EpochPlace.of(training, self._adapter)
 
-    def _begin_others(self) -> None:
-        """Lets the other callbacks continue, if this `fit` is the one that was interrupted."""
-        siblings, start = self._adapter.siblings, self._training.start
-        siblings.begin(self._others)
+    def _resume_fit(self) -> None:
+        """Lets this `fit` continue if it is the one that was interrupted, and not one that is skipped."""
+        start = self._training.start
+        self._adapter.fit_epochs = self.params["epochs"]
         if start.step and self.params["epochs"] >= start.epochs + (not start.ends_epoch):
-            siblings.take()
+            self._adapter.resume_fit(start.epochs)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Refuses an epoch that is not the next one: two epochs would have one number, or none would have it."""

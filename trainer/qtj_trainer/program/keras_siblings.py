@@ -1,7 +1,8 @@
 """The other callbacks of a `fit`: the best value of EarlyStopping, the patience of ReduceLROnPlateau, the history.
 
 Their state is what `fit` changes in their attributes: numbers, strings, arrays, and lists and dicts of them. What stays
-as the program has set it is not stored, so that a program may be changed between attempts.
+as the program has set it is not stored, so that a program may be changed between attempts. What `on_train_begin` sets
+is stored: after a restart it would be read from what is restored, such as a learning rate that has decayed.
 """
 
 import inspect
@@ -14,7 +15,7 @@ import numpy as np
 
 from qtj_trainer.arrays.tree import describe
 
-__all__ = ["Siblings", "calling_list"]
+__all__ = ["Siblings", "States", "calling_list"]
 
 Callback = Any
 """A callback of Keras 2 or Keras 3."""
@@ -27,6 +28,9 @@ _COUNTED = {"_batches_seen_since_last_saving", "_last_batch_seen"}
 """Attributes that are not public, and with which ModelCheckpoint counts steps."""
 
 
+_KERAS = ("keras.", "tf_keras.")
+
+
 class Siblings:
     """The callbacks of a `fit`, without that of the program."""
 
@@ -37,7 +41,7 @@ class Siblings:
         """What the checkpoint has of them, until a `fit` takes it."""
 
     def begin(self, callbacks: Iterable[Callback]) -> None:
-        """Takes the callbacks of a `fit` that begins, after their `on_train_begin`."""
+        """Takes the callbacks of a `fit` that begins, before their `on_train_begin`."""
         known = {id(each): self._begun[name] for name, each in self._callbacks.items()}  # from an earlier fit
         self._callbacks = _named(callbacks)
         self._begun = {
@@ -52,6 +56,17 @@ class Siblings:
                 key: value for key, value in _attributes(each).items() if _frozen(value) != self._begun[name].get(key)
             }
             for name, each in self._callbacks.items()
+        }
+
+    def variables(self) -> dict[str, Any]:
+        """Returns the variables of TensorFlow that callbacks hold."""
+        import tensorflow as tf
+
+        return {
+            f"{name}/{key}": value
+            for name, each in self._callbacks.items()
+            for key, value in vars(each).items()
+            if _is_stored(each, key) and isinstance(value, tf.Variable)
         }
 
     def take(self) -> None:
@@ -87,11 +102,19 @@ def _named(callbacks: Iterable[Callback]) -> dict[str, Callback]:
 
 
 def _attributes(callback: Callback) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in vars(callback).items()
-        if (name in _COUNTED or not name.startswith("_")) and name not in _SET_BY_KERAS and _is_data(value)
-    }
+    return {name: value for name, value in vars(callback).items() if _is_stored(callback, name) and _is_data(value)}
+
+
+def _is_stored(callback: Callback, attribute: str) -> bool:
+    """Whether an attribute may be state: of Keras' own callbacks, only those that are public or count steps."""
+    is_of_program = not any(kind.__module__.startswith(_KERAS) for kind in _above_callback(type(callback)))
+    is_open = is_of_program or attribute in _COUNTED or not attribute.startswith("_")
+    return is_open and attribute not in _SET_BY_KERAS
+
+
+def _above_callback(kind: type) -> list[type]:
+    """Returns the classes of a callback without the base class that all have."""
+    return [each for each in kind.__mro__ if each.__name__ != "Callback" and each is not object]
 
 
 def _frozen_attributes(callback: Callback) -> dict[str, object]:

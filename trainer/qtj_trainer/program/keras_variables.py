@@ -1,16 +1,18 @@
 """Variables of a Keras 2 model that `fit` uses again, and that neither `model.variables` nor `optimizer.variables` has.
 
 They are in the graph of objects that `tf.train.Checkpoint` stores, such as learning rate and loss scale. Or they are
-the state of a random generator, of a layer such as Dropout or of the whole program.
+the state of a random generator, of a layer such as Dropout or of the whole program. Or they are the states of a
+recurrent layer with `stateful=True`, which Keras leaves out of that graph.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
+import tf_keras
 
-__all__ = ["hidden_draws", "more_variables"]
+__all__ = ["hidden_draws", "more_variables", "other_optimizers", "trained_by"]
 
 _RATES = ("rate", "stddev", "dropout", "recurrent_dropout")
 """Attributes of layers with random values; a layer whose attributes are all 0 draws none."""
@@ -27,7 +29,25 @@ def more_variables(model: Any, known: Iterable[Any]) -> dict[str, Any]:
     found = dict(_below(model, "", seen))
     for index, generator in enumerate(_generators(model)):
         found |= _below(generator, f"generator-{index}", seen)
-    return found
+    return found | _states(model)
+
+
+def other_optimizers(model: Any) -> list[Any]:
+    """Returns the optimizers of a model besides that of `compile`, such as those of a GAN."""
+    kind = tf_keras.optimizers.Optimizer
+    return [each for each in _parts(model) if isinstance(each, kind) and each is not model.optimizer]
+
+
+def trained_by(optimizer: Any, variables: Sequence[Any]) -> list[int]:
+    """Returns the numbers of the variables for which an optimizer keeps values, in its order.
+
+    Nothing if it keeps none yet, or also for others.
+    """
+    index = getattr(optimizer, "_index_dict", {})
+    numbers = [number for number, each in enumerate(variables) if each.trainable] if index else []
+    keys = {optimizer._var_key(variables[number]): number for number in numbers}  # noqa: SLF001  not public
+    places = {index[key]: number for key, number in keys.items() if key in index}
+    return [places[place] for place in sorted(places)] if len(places) == len(index) else []
 
 
 def hidden_draws(model: Any) -> list[str]:
@@ -46,6 +66,17 @@ def _below(root: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
             yield place, child
         else:
             yield from _below(child, place, seen)
+
+
+def _states(model: Any) -> dict[str, tf.Variable]:
+    """Returns the states of recurrent layers that keep them from one batch to the next."""
+    layers = [each for each in _parts(model) if getattr(each, "stateful", False) and hasattr(each, "states")]
+    return {
+        f"states-{index}/{place}": state
+        for index, layer in enumerate(layers)
+        for place, state in enumerate(tf.nest.flatten(layer.states))
+        if isinstance(state, tf.Variable)
+    }
 
 
 def _parts(model: Any) -> list[Any]:

@@ -116,10 +116,7 @@ def angle_of(exponent: sympy.Expr) -> Angle:
     symbols = sorted(exponent.free_symbols, key=str)
     terms = _multiple(exponent, symbols[0]) or _linear(exponent, symbols)
     if terms is None:
-        raise UnsupportedError(
-            f"the exponent {exponent} is not a linear function of its symbols: write one symbol in its place, list it"
-            " among the inputs, and compute its value before the layer"
-        )
+        raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
     if not all(isfinite(value) and value.imag == 0 for value in terms.values()):
         raise UnsupportedError(f"the exponent {exponent} is not real")
     slopes = dict[str, float]()  # SymPy has several symbols of one name, if it is to assume something else of them

@@ -58,6 +58,10 @@ class ProgramSource:
         """Returns the program as JSON has it."""
         return asdict(self)
 
+    def digests(self) -> Mapping[str, str]:
+        """Returns the SHA-256 digests of its text, by file."""
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in self.code.items()}
+
     def changes_since(self, earlier: Self) -> list[str]:
         """Returns what differs from an earlier program, a few words each, arguments first: `--seed 0 -> 1`.
 

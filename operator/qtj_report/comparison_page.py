@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from qtj_contract.stored_source import changes
 from qtj_report.chart import curve_chart
 from qtj_report.content import Content
 from qtj_report.curves import curve_of, quantities_of
@@ -23,6 +24,8 @@ _COMPARED: Mapping[str, Callable[[Content], Mapping[str, Any]]] = {
 
 
 _MISSING = object()
+_UNKNOWN = "–"
+"""A number that is not known: a column of these is left out."""
 
 
 def comparison_page(runs: Sequence[Content], written: datetime) -> str:
@@ -31,7 +34,7 @@ def comparison_page(runs: Sequence[Content], written: datetime) -> str:
     title = f"Comparison of {len(runs)} runs"
     kind = node("p", "QuantumTrainingJob", class_="kind")
     heading = node("header", kind, node("h1", title), node("p", ", ".join(names)))
-    return document(title, [heading, _results(runs), *_curves(runs), *_differences(runs)], written)
+    return document(title, [heading, *_programs(runs), *_differences(runs), _results(runs), *_curves(runs)], written)
 
 
 def _results(runs: Sequence[Content]) -> Element:
@@ -42,20 +45,22 @@ def _results(runs: Sequence[Content]) -> Element:
         [*_training(run), *(number(found.get(name)) for name in metrics), *_speed(run)]
         for run, found in zip(runs, measured, strict=True)
     ]
-    return section("Results", table(headings, rows, numbers=range(2, len(headings))))
+    known = [column for column in range(len(headings)) if any(row[column] != _UNKNOWN for row in rows)]
+    shown = [[row[column] for column in known] for row in rows]
+    return section("Results", table([headings[column] for column in known], shown, numbers=range(2, len(known))))
 
 
 def _training(run: Content) -> Iterator[Child]:
     yield run.title
     yield phase_badge(run.phase)
     last = run.epochs[-1] if run.epochs else None
-    yield str(last.number) if last else "–"
+    yield str(last.number) if last else _UNKNOWN
     for value in (last.loss, last.validation_loss, last.accuracy) if last else (None, None, None):
         yield number(value)
 
 
 def _speed(run: Content) -> Iterator[Child]:
-    yield "–" if run.seconds is None else duration(run.seconds)
+    yield _UNKNOWN if run.seconds is None else duration(run.seconds)
     yield number(run.examples_per_second)
 
 
@@ -72,6 +77,21 @@ def _curves(runs: Sequence[Content]) -> Iterator[Element]:
                 charts.append(curve_chart(f"{title}, {name}", drawn).figure)
     if charts:
         yield section("Training", node("div", *charts, class_="charts"))
+
+
+def _programs(runs: Sequence[Content]) -> Iterator[Element]:
+    """Yields what differs from the program of the first run that has one."""
+    first = next((run for run in runs if run.programs), None)
+    if first is None:
+        return
+    rows = [(run.title, _changed_since(first, run)) for run in runs if run is not first]
+    yield section("Programs", table(["", f"Compared with {first.title}"], rows))
+
+
+def _changed_since(first: Content, run: Content) -> str:
+    if not run.programs:
+        return "its program is not recorded"
+    return "; ".join(changes(first.programs, run.programs)) or "the same program and arguments"
 
 
 def _differences(runs: Sequence[Content]) -> Iterator[Element]:

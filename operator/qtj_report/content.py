@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol, Self
 
 from qtj_contract.predictions import Predictions
+from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.throughput import steady_epochs, throughput
 
@@ -150,6 +151,7 @@ class Content:
         resources: Requests and limits of a replica: amounts by kind and name.
         weights_sha256: The digest of its weights.
         repetition: How to run it again.
+        programs: The programs of the user's own that it was started with last, by path.
     """
 
     title: str
@@ -174,6 +176,7 @@ class Content:
     resources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     weights_sha256: str = ""
     repetition: Repetition | None = None
+    programs: Mapping[str, ProgramSource] = field(default_factory=dict)
 
     @property
     def examples_per_second(self) -> float | None:

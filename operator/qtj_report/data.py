@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qtj_contract.predictions import Predictions
+from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.content import Content
 from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
@@ -22,8 +23,14 @@ def report_data(found: Content) -> Mapping[str, Any]:
         "history": [_epoch(each) for each in found.epochs],
         "metrics": {name: _finite(value) for name, value in found.metrics.items()},
         "predictions": found.predictions and _scores(found.predictions),
+        "programs": {path: _program(each) for path, each in found.programs.items()},
         "notes": list(found.notes),
     }
+
+
+def _program(source: ProgramSource) -> Mapping[str, Any]:
+    """Returns what a program is; digests stand for its text, which is stored below `source` of the artifacts."""
+    return {"arguments": list(source.arguments), "code": source.digests(), "data": dict(source.data)}
 
 
 def _epoch(record: EpochRecord) -> Mapping[str, Any]:

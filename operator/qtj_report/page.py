@@ -12,6 +12,7 @@ from qtj_report.history import attempts_section, time_section
 from qtj_report.overview import cards, heading
 from qtj_report.parts import section
 from qtj_report.predictions import predictions_section
+from qtj_report.program import program_section
 from qtj_report.scores import finite_pairs
 from qtj_report.setup import (
     circuit_section,
@@ -49,6 +50,8 @@ def _conditions(found: Content) -> Iterator[Element]:
     if found.attempts or found.failures:
         yield attempts_section(found)
     yield resources_section(found)
+    if found.programs:
+        yield program_section(found.programs)
     if record.options:
         yield options_section(record)
     if record.versions:

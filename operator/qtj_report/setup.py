@@ -50,10 +50,17 @@ def _repetition(found: Content) -> Iterator[Element]:
         return
     file = node("code", found.repetition.file)
     versions = " with the versions above" if found.record.versions else ""
-    how = f", and run it{versions}. The last digits depend on the processor."
+    how = f", and run it{versions}{_with_program(found)}. The last digits depend on the processor."
     yield node("p", "Save the following YAML as ", file, how)
     yield listing(found.repetition.command, "command")
     yield listing(found.repetition.text, "YAML of the job")
+
+
+def _with_program(found: Content) -> str:
+    """Returns which program to run; the trainer's own workloads have options instead."""
+    if found.programs:
+        return " and the program above"
+    return "" if found.record.workload else ". Its program is not recorded here: use the image, or the same files"
 
 
 def _resources(found: Content) -> Iterator[tuple[str, Child]]:

@@ -52,6 +52,7 @@ def test_programs_get_the_numbers_of_the_report_and_null_for_what_is_not_finite(
             "examples": 7, "stored": 3, "judged": 2, "classes": ["cat", "dog"], "right": 1,
             "confusion": [[1, 1], [0, 0]],
         },
+        "programs": {},
         "notes": [],
     }  # fmt: skip
     assert yaml.safe_load(qtj("report", "own", "-o", "yaml").output) == told

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from qtj.runs.resume_policy import is_resumable
+from qtj_operator.api.conditions import ConditionType, is_true
+from qtj_operator.api.reading import read_status
 from tests.cli.earlier import Desk, refusal, start, with_args
 from tests.local.laptop import toy_job
 
@@ -123,15 +125,18 @@ def test_a_variable_for_the_number_of_epochs_counts_as_none(desk: Desk) -> None:
     assert "fewer epochs" in refusal(desk.written(with_epochs("$(EPOCHS)")), desk.ended("Running", with_epochs("1")))
 
 
-def test_more_epochs_come_too_late_once_training_is_done(desk: Desk) -> None:
-    document = desk.written(with_args("--epochs=9"))
+@pytest.mark.parametrize("phase", ["Complete", "Failed"])
+def test_more_epochs_continue_a_training_that_is_done(desk: Desk, phase: str) -> None:
+    earlier = desk.ended(phase, with_args("--epochs=3"), **TRAINED, attempt=2, weights={"uri": "file:///w"})
 
-    sentence = refusal(document, desk.ended("Failed", with_args("--epochs=3"), **TRAINED))
+    found = start(desk.written(with_args("--epochs=9")), earlier, resume=True)
 
-    assert sentence == (
-        f"{document.where(['spec', 'template'])}: spec.template: the training of toy/1 is done, so this cannot be "
-        "changed: train again with --fresh"
-    )
+    assert found.note == "continues the finished training of toy/1"
+    assert found.record
+    status = read_status(found.record)
+    assert (status.attempt, status.weights, is_true(status.conditions, ConditionType.TRAINED)) == (2, None, False)
+    assert is_true(status.conditions, ConditionType.SUSPENDED)
+    assert "retry" not in found.spec
 
 
 def test_after_training_the_same_spec_continues_with_another_inference(desk: Desk) -> None:

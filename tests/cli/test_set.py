@@ -155,3 +155,32 @@ def test_a_mistake_that_another_one_hid_is_not_told_of_the_option_that_corrected
     answer = qtj("render", "job.yaml", "--set", "spec.replicaSpecs.Worker.replicas=3")
 
     assert [line.partition(": ")[0] for line in answer.sentences] == ["job.yaml:16"]
+
+
+def args_of(*settings: str) -> list[list[str]]:
+    pods = [each for each in rendered(*settings) if each["kind"] == "Pod"]
+    return [each["spec"]["containers"][0]["args"] for each in pods]
+
+
+@pytest.mark.parametrize(
+    ("written", "setting", "expected"),
+    [
+        ("[train, --seed=1, --lr, '0.1']", "--seed=2", ["train", "--seed=2", "--lr", "0.1"]),
+        ("[train, --seed=1, --lr, '0.1']", "--lr=0.02", ["train", "--seed=1", "--lr", "0.02"]),
+        ("[train]", "--name=a=b", ["train", "--name=a=b"]),
+    ],
+)
+def test_one_argument_of_the_program_is_set(folder: Path, written: str, setting: str, expected: list[str]) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+    field = f"spec.template.spec.containers[0].args={written}"
+
+    assert args_of(field, setting)[0] == expected
+
+
+def test_an_argument_that_nothing_can_have_is_refused(folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    answer = qtj("render", "job.yaml", "--set", "spec.template=null", "--set", "--seed=3")
+
+    assert answer.code == 2
+    assert "--set --seed=3: no template of this job has containers" in answer.errors

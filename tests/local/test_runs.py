@@ -74,24 +74,20 @@ def test_a_run_that_cannot_begin_leaves_no_folder(laptop: Laptop) -> None:
     assert not list((laptop.folder / "qtj-artifacts/toy").iterdir())
 
 
-@pytest.mark.parametrize("where", ["template", "replicaSpecs"])
-def test_more_epochs_are_refused_once_training_is_done(laptop: Laptop, where: str) -> None:
-    def job(epochs: int) -> dict[str, object]:
-        job = toy_job(inference={"args": ["infer", "--break-after", "0"]})
-        job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", f"--epochs={epochs}"]
-        if where == "replicaSpecs":
-            job["spec"]["replicaSpecs"]["Worker"]["template"] = job["spec"]["template"]
-            job["spec"]["template"] = toy_job()["spec"]["template"]
-        return job
+def test_more_epochs_continue_a_finished_training(laptop: Laptop) -> None:
+    job = toy_job()
+    job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "--epochs=2"]
+    laptop.write(job)
+    assert laptop.qtj("run", "job.yaml").code == 0
 
-    laptop.write(job(1))
-    laptop.qtj("run", "job.yaml")
-    laptop.write(job(9))
+    ended = laptop.qtj("run", "job.yaml", "--resume", "--epochs", "4", "-o", "json")
 
-    ended = laptop.qtj("run", "job.yaml", "--resume")
-
-    assert ended.code == 2
-    assert f"spec.{where}: the training of toy/1 is done, so this cannot be changed" in ended.errors
+    assert ended.code == 0, ended.errors
+    assert "toy  continues the finished training of toy/1" in ended.errors
+    assert (ended.status["phase"], ended.status["attempt"], ended.status["progress"]["epoch"]) == ("Complete", 2, 4)
+    assert ended.status["inference"]["metrics"] == {"mse": 0.5}
+    second = (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text()
+    assert second.startswith("begins after epoch 2")
 
 
 def test_a_job_whose_time_to_live_is_over_does_not_hang(laptop: Laptop) -> None:

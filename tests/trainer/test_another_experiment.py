@@ -139,3 +139,24 @@ def test_a_job_goes_on_with_a_program_that_has_changed_and_says_so(desk: Desk) -
     assert "this job goes on with another program: ansatz.py changed: 1 line" in errors
     assert (desk.folder / "mine/source/1/ansatz.py").read_text() == "LAYERS = 1\n"
     assert (desk.folder / "mine/source/2/ansatz.py").read_text() == "LAYERS = 2\n"
+
+
+def test_a_finished_training_goes_on_with_more_epochs_where_it_has_ended(desk: Desk) -> None:
+    assert desk.run("--seed", "4")[0] == 0
+    desk.write("train.py", PROGRAM.replace("epochs=3", "epochs=5"))
+
+    code, output, errors = desk.run("--seed", "4", QTJ_RESUME="1")
+
+    assert (code, output) == (0, "[9.0, 9.0]\n"), errors
+    assert "resumed after epoch 3" in errors
+    assert not (desk.folder / "qtj-artifacts/program-2").exists()
+    assert len(list((desk.folder / "qtj-artifacts/program/checkpoints/local.finished").iterdir())) == 1
+
+
+def test_who_does_not_ask_for_that_trains_anew(desk: Desk) -> None:
+    desk.run("--seed", "4", QTJ_ARTIFACTS_URI="mine")
+
+    code, output, errors = desk.run("--seed", "4", QTJ_ARTIFACTS_URI="mine")
+
+    assert (code, output) == (0, "[7.0, 7.0]\n"), errors
+    assert "resumed" not in errors

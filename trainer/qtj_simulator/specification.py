@@ -16,6 +16,7 @@ Readout: TypeAlias = cirq.PauliString | cirq.PauliSum
 Readouts: TypeAlias = Readout | Iterable[Readout]
 Symbols = Iterable[sympy.Symbol | str]
 
+_AS_PAULIS = ", as (1 + cirq.Z(q)) / 2 for the projector on 0 of one qubit, and the product of such sums for several"
 _ROUNDING = 1e-12
 """Of a factor, the imaginary part that the conversion of a Hamiltonian leaves."""
 
@@ -119,10 +120,13 @@ def _circuit(circuit: cirq.AbstractCircuit) -> cirq.AbstractCircuit:
 
 
 def _readouts(readouts: Readouts) -> Sequence[Readout]:
-    several = [readouts] if isinstance(readouts, Readout) else list(readouts)
+    several = list(readouts) if isinstance(readouts, Iterable) and not isinstance(readouts, Readout) else [readouts]
     for readout in several:
         if not isinstance(readout, Readout):
-            raise TypeError(f"a readout is a {type(readout).__name__}: give a cirq.PauliString or cirq.PauliSum")
+            remedy = _AS_PAULIS if isinstance(readout, cirq.ProjectorString | cirq.ProjectorSum) else ""
+            raise TypeError(
+                f"a readout is a {type(readout).__name__}: give a cirq.PauliString or cirq.PauliSum{remedy}"
+            )
         for string in readout if isinstance(readout, cirq.PauliSum) else [readout]:
             real_coefficient(string)
     return several

@@ -39,7 +39,12 @@ Filename = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Set a field to another value; can be given several times."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set a field to another value, or an argument of the program, as in --set --seed=3; can be given several "
+        "times.",
+    ),
 ]
 Artifacts = Annotated[
     str | None,

@@ -33,10 +33,16 @@ def run(
     settings: Settings = None,
     artifacts: Artifacts = None,
     output: Output = None,
+    epochs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Train so many epochs: short for --set --epochs=N.")
+    ] = None,
     *,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Continue the last run, even if it failed or has more epochs now."),
+        typer.Option(
+            "--resume",
+            help="Continue the last run, even if it failed, or was Complete and has more epochs now.",
+        ),
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over, also when the last run was interrupted.")] = False,
     detach: Annotated[
@@ -62,7 +68,7 @@ def run(
             raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
         options = Options(
             file=one_file(file, filename),
-            settings=settings or (),
+            settings=[*(settings or ()), *([f"--epochs={epochs}"] if epochs else ())],
             artifacts=artifacts,
             resume=resume,
             fresh=fresh,

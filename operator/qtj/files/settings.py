@@ -1,4 +1,4 @@
-"""`--set PATH=VALUE`: a field that the command line sets."""
+"""`--set PATH=VALUE`: a field that the command line sets. `--set --seed=3`: an argument of the training program."""
 
 import re
 from copy import deepcopy
@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from qtj.files.program_arguments import set_argument
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
@@ -16,6 +17,7 @@ from qtj_operator.api.spelling import meant
 __all__ = ["Setting"]
 
 _TOKEN = re.compile(r"\.?(?P<name>[A-Za-z0-9_-]+)|\[(?P<index>\d{1,6})\]|\['(?P<quoted>[^']+)'\]")
+_OPTION = re.compile(r"--[A-Za-z0-9][A-Za-z0-9_-]*")
 _ROOTS = ("metadata", "spec")
 
 
@@ -25,7 +27,7 @@ class Setting:
 
     Attributes:
         text: What the user wrote.
-        path: The field.
+        path: The field; of an argument, only the option itself.
         value: Its value.
         node: The value as it was written; None if it is empty.
     """
@@ -48,6 +50,8 @@ class Setting:
             InputError: It is not of this form.
         """
         name, equals, value = text.partition("=")
+        if _OPTION.fullmatch(name) and equals:
+            return cls(text, (name,), value)
         tokens = list(_TOKEN.finditer(name))
         if not equals or not tokens or "".join(token[0] for token in tokens) != name:
             raise InputError(f"--set {visible(text)}: write PATH=VALUE, for example {_EXAMPLE}")
@@ -64,6 +68,10 @@ class Setting:
         Raises:
             InputError: The path leads through something that has no such field.
         """
+        if self.path[0] not in _ROOTS:
+            if not set_argument(manifest, str(self.path[0]), str(self.value)):
+                raise InputError(f"{self.name}: no template of this job has containers, and so no arguments: add one")
+            return
         here: Any = manifest
         for depth, part in enumerate(self.path):
             self._check(here, depth, part)

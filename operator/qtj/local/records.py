@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from qtj_operator.api.conditions import ConditionType, Reason
 from qtj_operator.api.names import KIND
 from qtj_operator.api.status import FINISHED, Phase
 
-__all__ = ["is_at_rest", "is_over", "is_record", "moved", "without_digest"]
+__all__ = ["is_at_rest", "is_over", "is_record", "moved", "reopened", "without_digest"]
+
+_OF_EACH_ATTEMPT = ("attempt", "startTime", "progress")
+"""What a finished training keeps in its status when it continues."""
 
 
 def is_record(job: object) -> bool:
@@ -43,6 +47,19 @@ def without_digest(record: Mapping[str, Any]) -> dict[str, Any]:
     """
     status = {name: value for name, value in record.get("status", {}).items() if name not in _DIGESTS}
     return {**record, "status": status}
+
+
+def reopened(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the record of a finished training as if it had been suspended before its end.
+
+    Its conditions have been read before. The next attempt continues after the last checkpoint, and neither weights nor
+    metrics are those of the first end.
+    """
+    status = record.get("status") or {}
+    trained = (each for each in status["conditions"] if each["type"] == ConditionType.TRAINED)
+    paused = [{**each, "type": ConditionType.SUSPENDED, "reason": Reason.SUSPENDED, "message": ""} for each in trained]
+    kept = {name: status[name] for name in _OF_EACH_ATTEMPT if name in status}
+    return {**record, "status": {**kept, "phase": Phase.SUSPENDED, "conditions": paused}}
 
 
 def is_over(record: Mapping[str, Any]) -> bool:

@@ -144,7 +144,7 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
         manifest={**plan.document.manifest, "spec": start.spec},
         folder=folder,
         artifacts=plan.artifacts(folder),
-        record=dict(start.earlier.record) if start.earlier else None,
+        record=dict(start.record) if start.record else None,
     )
     return PreparedRun(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
 

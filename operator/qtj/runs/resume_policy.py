@@ -6,7 +6,8 @@ none             starts over                              refused               
 active           refused                                  refused                             starts over
 interrupted      continues when it is the same program    continues unless the spec forbids   starts over
 Failed           starts over                              continues, as `spec.retry` does     starts over
-Complete         starts over                              infers again when that changed      starts over
+Complete         starts over                              trains on with more epochs, or      starts over
+                                                          infers again when that changed
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from qtj.files.documents import Document
 from qtj.local.folder import Folder, FolderError
 from qtj.local.hidden import recorded_spec
 from qtj.local.history import INTERRUPTED, phase_of
+from qtj.local.records import reopened
 from qtj.runs.programs import changed_arguments, changed_programs, earlier_programs, programs_of
 from qtj.terminal.errors import InputError
 from qtj_contract.program_source import ProgramSource
@@ -76,11 +78,20 @@ class Start:
         earlier: The run that it continues; None if it starts over.
         spec: Its spec.
         note: What a user should know about it.
+        trains_on: Whether the training of the earlier run is finished, and continues.
     """
 
     earlier: EarlierRun | None = None
     spec: Mapping[str, Any]
     note: str = ""
+    trains_on: bool = False
+
+    @property
+    def record(self) -> Mapping[str, Any] | None:
+        """The job of the earlier run, from which this one goes on; None if it starts over."""
+        if self.earlier is None:
+            return None
+        return reopened(self.earlier.record) if self.trains_on else self.earlier.record
 
 
 def is_resumable(document: Document, earlier: EarlierRun | None) -> bool:
@@ -120,13 +131,12 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
         before, now = earlier.record["spec"].get(name), comparable.get(name)
         if why := _forbids(_without_sizes(name, before), _without_sizes(name, now)):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
-        if before != now and is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
-            what = f"the training of {earlier.name} is done, so this cannot be changed: train again with --fresh"
-            raise InputError(document.error(["spec", name], what))
-    if earlier.phase == "Failed":
+    trains_on = _trains_on(document, earlier)
+    if earlier.phase == "Failed" and not trains_on:
         tried = max(_retry_of(earlier.record["spec"]), read_status(earlier.record).retry or 0)
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
-    return Start(earlier=earlier, spec=spec, note="; ".join(_notes_on_resume(document, earlier)))
+    notes = "; ".join(_notes_on_resume(document, earlier, trains_on=trains_on))
+    return Start(earlier=earlier, spec=spec, note=notes, trains_on=trains_on)
 
 
 def _without_sizes(name: str, value: Any) -> Any:
@@ -134,7 +144,21 @@ def _without_sizes(name: str, value: Any) -> Any:
     return without_sizes({name: value})[name]
 
 
-def _notes_on_resume(document: Document, earlier: EarlierRun) -> Iterator[str]:
+def _trains_on(document: Document, earlier: EarlierRun) -> bool:
+    """Whether a finished training continues: with more epochs, or because a program was changed, which may have more.
+
+    Where only inference has failed, a changed program is to infer again.
+    """
+    if not is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
+        return False
+    before, now = earlier.record["spec"], recorded_spec(document.manifest["spec"])
+    has_more = any(before.get(name) != now.get(name) for name in IMMUTABLE)  # nothing else may differ
+    return has_more or (earlier.phase == "Complete" and bool(_changed_programs(document, earlier)))
+
+
+def _notes_on_resume(document: Document, earlier: EarlierRun, *, trains_on: bool) -> Iterator[str]:
+    if trains_on:
+        yield f"continues the finished training of {earlier.name}"
     if changed := ", ".join(_changed_configs(document, earlier)):
         yield f"{changed} changed since {earlier.name}, and its programs get the new values"
     if changed := "; ".join(_changed_programs(document, earlier)):

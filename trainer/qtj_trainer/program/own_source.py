@@ -19,11 +19,9 @@ from qtj_contract.program_source import ProgramSource, read_source
 from qtj_contract.stored_source import FOLDER, newest, programs_from, stored_files
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.storage import Store, open_store
+from qtj_trainer.stored.extension import RESUME
 
-__all__ = ["RESUME", "Place", "place_of", "record_source", "running_source"]
-
-RESUME = "QTJ_RESUME"
-"""The variable that continues the last training of this folder, whatever has changed since."""
+__all__ = ["Place", "place_of", "record_source", "running_source"]
 
 _DEFAULT = Path("qtj-artifacts/program")
 _CHECKPOINTS = "checkpoints/local"
@@ -98,7 +96,8 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
         return str(last), ""
     number, earlier = _recorded(open_store(str(last)))
     if (last / _RESULT).exists():
-        return after, f"the training in {last} is finished, and this one is stored in {after}"
+        more = f"{RESUME}=1 and more epochs would continue it"
+        return after, f"the training in {last} is finished, and this one is stored in {after}: {more}"
     if source is None or not number:
         return after, f"the training in {last} may be of another program, so this one starts in {after}"
     if changed := _changes(earlier, source, is_job=False):

@@ -30,7 +30,7 @@ gradients itself. Only the leader stores.
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -41,6 +41,7 @@ from qtj_trainer.program.adapter import Adapter
 from qtj_trainer.program.array_state import ArrayState
 from qtj_trainer.program.epochs import RunningEpoch, running_epochs
 from qtj_trainer.program.keras_model import KerasModel, Model, is_keras_model
+from qtj_trainer.program.predictions import predictions_from
 from qtj_trainer.program.program_training import ProgramTraining, store_result
 from qtj_trainer.program.session import Session
 from qtj_trainer.replica.telemetry import Telemetry
@@ -136,18 +137,33 @@ class Program:
         self._has_loaded = True
         return loaded
 
-    def report(self, metrics: Mapping[str, Any]) -> None:
+    def report(
+        self,
+        metrics: Mapping[str, Any],
+        *,
+        predictions: Any = None,
+        labels: Any = None,
+        classes: Sequence[str] | None = None,
+    ) -> None:
         """Reports the metrics of the inference, and ends the process if it is the program's; see `finish`.
+
+        With predictions, the report of the job has a confusion matrix, or the errors of a regression.
 
         Args:
             metrics: Finite numbers by name; any other value fails the inference.
+            predictions: Of shape `(examples, classes)`: a score of each class, of which the highest counts. Of shape
+                `(examples,)`: numbers or names of classes, or values of a regression, which has no `classes`.
+            labels: Of shape `(examples,)`: numbers or names of classes, or the true values.
+            classes: Names of the classes, by number.
         """
         with self._session.mistakes_reported():
             if not self.inferring:
                 raise UserError("report() is for inference, and this is a training: end it with finish()")
             if not self._has_loaded:
                 raise UserError(_NOT_EVALUATED)
-            self._session.report(numbers(metrics))
+            given = predictions is not None or labels is not None or classes is not None
+            judged = predictions_from(predictions, labels, classes) if given else None
+            self._session.report(numbers(metrics), judged)
         self._session.end()
 
     def state(self, **parts: Any) -> State:

@@ -19,6 +19,7 @@ from qtj_trainer.replica.training import Shown, Training
 from qtj_trainer.stored.artifacts import Result, store_object
 from qtj_trainer.stored.checkpoints import Checkpoints
 from qtj_trainer.stored.exported import store_circuits
+from qtj_trainer.stored.extension import extension_of
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.stored.run_name import run_name
 from qtj_trainer.tensorboard.program_board import ProgramBoard
@@ -48,7 +49,9 @@ class ProgramTraining(Training):
 
     def __init__(self, session: Session, adapter: Adapter, options: Options) -> None:
         replica = session.replica
-        super().__init__(replica, Checkpoints(replica.store, replica.job_uid, adapter, options), options.epochs)
+        extension = extension_of(replica.environment)
+        checkpoints = Checkpoints(replica.store, replica.job_uid, adapter, options, extension=extension)
+        super().__init__(replica, checkpoints, options.epochs)
         self._session = session
         self._adapter = adapter
         self._options = options

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import NoReturn
 
 import qtj_contract as contract
+from qtj_contract.predictions import Predictions
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.program.own_source import place_of, record_source, running_source
 from qtj_trainer.program.process_owner import owns_process
@@ -22,6 +23,7 @@ from qtj_trainer.replica.signals import Stop, exit_now
 from qtj_trainer.replica.termination import report_error
 from qtj_trainer.storage import read_uri
 from qtj_trainer.stored.artifacts import Address, read_verified
+from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.tracer import patch_tracer
 
 __all__ = ["Session"]
@@ -62,7 +64,7 @@ class Session:
         if note:
             log.info("%s", note)
         if not self.inferring:
-            if replica.finished():
+            if replica.finished(epochs=epochs):
                 exit_now(0)
             replica.check()
             if replica.cluster.leads:
@@ -85,12 +87,14 @@ class Session:
         uri, sha256 = self._environment[contract.Env.WEIGHTS_URI], self._environment.get(contract.Env.WEIGHTS_SHA256)
         return uri, read_uri(uri) if sha256 is None else read_verified(Address(uri, sha256))
 
-    def report(self, metrics: Mapping[str, float]) -> None:
-        """Stores and reports the metrics of an inference."""
+    def report(self, metrics: Mapping[str, float], predictions: Predictions | None) -> None:
+        """Stores and reports the metrics of an inference, and stores its predictions before, for the report."""
         environment = self._environment
         weights = contract.Weights(
             uri=environment[contract.Env.WEIGHTS_URI], sha256=environment.get(contract.Env.WEIGHTS_SHA256, "")
         )
+        if predictions:
+            store_predictions(weights.uri, predictions)
         report_inference(environment, self.replica.store, weights, metrics)
 
     def end(self) -> None:

@@ -28,6 +28,7 @@ from qtj_trainer.report.report import store_report, stored_report
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.stored.checkpoints import clear_checkpoints
+from qtj_trainer.stored.extension import Extension, extension_of
 
 __all__ = ["Replica"]
 
@@ -86,18 +87,20 @@ class Replica:
         """Port of the profiler; None without one."""
         return port_from(self.environment, contract.Env.PROFILER_PORT)
 
-    def finished(self, settings: str = "") -> Result | None:
+    def finished(self, settings: str = "", epochs: int = 0) -> Result | None:
         """Returns the result of a job that has finished already. The leader writes it as its termination message.
 
         Args:
             settings: See `Result.obstacle`.
+            epochs: The epochs that are asked for; 0 if they are in the settings.
 
         Raises:
             UserError: If the store refuses to read it, or it cannot be decoded.
             TryAgainError: If the store does not answer.
         """
         result = Result.of_job(self.store, self.job_uid)
-        if result and (obstacle := result.obstacle(self.store, settings)):
+        wanted = 0 if extension_of(self.environment) is Extension.NONE else epochs
+        if result and (obstacle := result.obstacle(self.store, settings, wanted)):
             log.warning("this job has finished already, and trains again: %s", obstacle)
             return None
         if result:

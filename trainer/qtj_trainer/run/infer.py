@@ -14,9 +14,10 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.predictions import predictions_of, store_predictions
+from qtj_trainer.run.predictions import predictions_of
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
+from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.stored.checkpoints import Checkpoints
+from qtj_trainer.stored.extension import extension_of
 from qtj_trainer.workloads import Examples, Split, Workload
 from qtj_trainer.workloads.options import Options
 
@@ -29,7 +30,9 @@ class Run:
     @cached_property
     def checkpoints(self) -> Checkpoints:
         """Its checkpoints."""
-        return Checkpoints(self.replica.store, self.replica.job_uid, self.workload, self.options)
+        replica = self.replica
+        extension = extension_of(replica.environment)
+        return Checkpoints(replica.store, replica.job_uid, self.workload, self.options, extension=extension)
 
     def completed(self) -> Self:
         """Returns the run with the options that the data decides."""

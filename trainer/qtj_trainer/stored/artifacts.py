@@ -179,7 +179,7 @@ class Result:
             fields["warning"] = self.warning
         store.write(_RESULT, _json(fields))
 
-    def obstacle(self, store: Store, settings: str) -> str | None:
+    def obstacle(self, store: Store, settings: str, epochs: int = 0) -> str | None:
         """Returns why the job has to train again although it has this result; None if the result can be used.
 
         A job with `reusePolicy: SameSpec` may be created again long after it has trained.
@@ -187,6 +187,7 @@ class Result:
         Args:
             store: The store with the result. Weights in other places are not looked for.
             settings: Digest of the options and the data of this run; empty if they are not known.
+            epochs: The epochs that are asked for, where a finished training can be continued; 0 where it cannot.
 
         Raises:
             UserError: If the store refuses to list the weights.
@@ -194,6 +195,8 @@ class Result:
         """
         if self.settings and settings and self.settings != settings:
             return "its options or its data have changed"
+        if self.progress and self.progress.epochs and self.progress.epochs < epochs:
+            return f"it has trained {self.progress.epochs} of the {epochs} epochs that are asked for now"
         name = _relative(_root(store), self.weights.uri)
         is_there = "://" in name or name in store.list(name.rpartition("/")[0])
         return None if is_there else f"{self.weights.uri} does not exist"

@@ -1,6 +1,7 @@
 """Checkpoints: an interrupted training continues after the last step that it has stored.
 
 <artifacts>/checkpoints/<job uid, or "local">/000000049-1f3c0a9e2b77.npz      after step 49; the digest is of its bytes
+<artifacts>/checkpoints/<job uid, or "local">.finished/...                    the last one of a finished training
 
 The leader writes one after an epoch and keeps the last two. On SIGTERM it writes one after its last step. So does a
 follower of a workload, because all processes of one hold the same numbers. Only the leader chooses where to resume. Its
@@ -13,6 +14,9 @@ peers read the checkpoint that it names when all meet: each for itself, they mig
 A checkpoint is skipped if its bytes were changed, or if it is of another training: another model, another optimizer,
 other data, another learning rate. Only the number of epochs, of workers and of devices, and how often a checkpoint is
 stored, may change.
+
+A result replaces the checkpoints. Where a finished training can be continued with more epochs, which is on the user's
+own machine, the last one is kept apart: only such a continuation reads it.
 """
 
 import hashlib
@@ -30,6 +34,7 @@ from numpy.typing import NDArray
 from qtj_trainer.errors import TrainerError, TryAgainError, UserError
 from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.stored.artifacts import arrays_from_bytes, arrays_to_bytes
+from qtj_trainer.stored.extension import Extension
 from qtj_trainer.stored.position import Epoch, Gradient, Position
 from qtj_trainer.workloads.options import Options
 
@@ -81,9 +86,21 @@ class _UnusableError(Exception):
 class Checkpoints:
     """The checkpoints of one job in a store."""
 
-    def __init__(self, store: Store, job_uid: str, workload: Trained, options: Options) -> None:
+    def __init__(
+        self, store: Store, job_uid: str, workload: Trained, options: Options, *, extension: Extension = Extension.NONE
+    ) -> None:
+        """Names the checkpoints.
+
+        Args:
+            store: The artifacts.
+            job_uid: The uid of the job; empty without one.
+            workload: What is trained.
+            options: Its options.
+            extension: Whether a finished training can be continued with more epochs.
+        """
         self._store = store
         self._job_uid = job_uid
+        self._extension = extension
         self._folder = _folder_of(job_uid)
         self._workload = workload
         self._options = options
@@ -103,15 +120,22 @@ class Checkpoints:
         if not self.are_wanted:
             return None
         self._stored = sorted(self._store.list(self._folder), key=_step_of)
-        for position, name in reversed(list(enumerate(self._stored))):
+        found = self._usable(self._stored)
+        if found:
+            end = self._stored.index(found.name) + 1
+            self._stored = [*self._stored[end:], *self._stored[:end]]
+        elif self._extension is Extension.CONTINUED:
+            found = self._usable(sorted(self._store.list(_finished(self._folder)), key=_step_of))
+        self.step = found.position.step if found else 0
+        return found
+
+    def _usable(self, names: Sequence[str]) -> Checkpoint | None:
+        """Returns the last one of these that can be resumed from."""
+        for name in reversed(names):
             try:
-                checkpoint = self._load(name)
+                return self._load(name)
             except (MissingObjectError, _UnusableError) as problem:
                 self._skip(name, problem)
-            else:
-                self._stored = [*self._stored[position + 1 :], *self._stored[: position + 1]]
-                self.step = checkpoint.position.step
-                return checkpoint
         return None
 
     def after(self, step: int) -> Checkpoint | None:
@@ -190,9 +214,21 @@ class Checkpoints:
         return name
 
     def clear(self) -> None:
-        """Deletes all checkpoints of the job: it has its result."""
-        if self.are_wanted:
-            clear_checkpoints(self._store, self._job_uid)
+        """Deletes all checkpoints of the job, which has its result; the last one may be kept apart."""
+        if not self.are_wanted:
+            return
+        if self._stored and self._extension is not Extension.NONE:
+            self._keep_apart(self._stored[-1])
+        clear_checkpoints(self._store, self._job_uid)
+
+    def _keep_apart(self, name: str) -> None:
+        folder = _finished(self._folder)
+        kept = f"{folder}/{name.rpartition('/')[2]}"
+        try:
+            self._store.write(kept, self._store.read(name))
+            _delete(self._store, [each for each in self._store.list(folder) if each != kept])
+        except TrainerError as problem:
+            log.warning("this training cannot be continued with more epochs: %s", problem)
 
     def _skip(self, name: str, problem: Exception) -> None:
         log.warning("passing over a checkpoint: %s %s", self._store.uri(name), problem)
@@ -241,6 +277,10 @@ def clear_checkpoints(store: Store, job_uid: str) -> None:
 
 def _folder_of(job_uid: str) -> str:
     return f"checkpoints/{job_uid or 'local'}"
+
+
+def _finished(folder: str) -> str:
+    return f"{folder}.finished"
 
 
 def _delete(store: Store, names: Sequence[str]) -> None:

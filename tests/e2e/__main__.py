@@ -59,7 +59,6 @@ TOGETHER: Mapping[str, Scenario] = {
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
     "dead-lock": hangs.dead_lock,
-    "stopped-worker": hangs.stopped_worker,
     "tutorial": tutorial.run,
     "tensorboard": tensorboard.run,
     "profile": profiled,

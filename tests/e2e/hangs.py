@@ -1,7 +1,5 @@
-"""Workers that take no step any more: the gang is restarted, and the message names the culprit."""
+"""A worker that takes no step any more: the gang is restarted, and the message names the culprit."""
 
-import os
-import signal
 from copy import deepcopy
 from typing import Any
 
@@ -12,7 +10,7 @@ from tests.e2e.kubectl import ROOT, KubectlError, kubectl
 from tests.e2e.trial import BUCKET, Trial
 from tests.e2e.world import World
 
-__all__ = ["dead_lock", "stopped_worker"]
+__all__ = ["dead_lock"]
 
 _DEADLINE = 20
 """Seconds. TensorFlow itself gives up a peer that does not answer after about a minute."""
@@ -45,15 +43,6 @@ def dead_lock(checks: Checks, world: World) -> None:
     trial.meanwhile("writes the stack of its dead lock", lambda: "in wait_for_the_lock" in _log(trial, worker), 300)
     checks.that("the stack of the dead lock is in the log", holds=True)
     _found(checks, trial, f"{worker} hangs: it has taken no step for")
-    trial.completes(restarts=1)
-
-
-def stopped_worker(checks: Checks, world: World) -> None:
-    """SIGSTOP of a worker: its process answers nobody, and has no stack."""
-    trial = _begin(checks, world, "stopped")
-    trial.trains(epochs=2)
-    os.kill(trial.process(trial.workers[1]), signal.SIGSTOP)
-    _found(checks, trial, f"{trial.workers[1]} hangs: it has not answered for")
     trial.completes(restarts=1)
 
 

@@ -114,7 +114,8 @@ def pressed_node(checks: Checks, world: World) -> None:
     job["spec"]["template"]["spec"]["affinity"] = _rather_on(_VICTIM)
     trial = Trial.apply(checks, world, job)
     kubectl("-n", world.namespace, "wait", "qtj/pressed", "--for=condition=Running", "--timeout=120s", timeout=130)
-    checks.equal("the node of the worker", trial.nodes(), [_VICTIM])
+    pod = get("-n", world.namespace, "pod", trial.workers[0])
+    checks.equal("the node of the worker", pod["spec"].get("nodeName"), _VICTIM)
     try:
         cluster("press-node", _VICTIM)
         trial.wait("is disrupted", lambda status: status.get("disruptions", 0) > 0, 120)

@@ -13,6 +13,7 @@ from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Key, Object
 from qtj_operator.controller.failures import Failures
+from qtj_operator.controller.killed import Killed
 from qtj_operator.controller.last_events import LastEvents
 from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.parse import parse_pod, parse_service
@@ -80,6 +81,7 @@ class JobMemory:
         services: What its Services were parsed into.
         failures: The passes that have failed in a row.
         events: What the events about its pods have said.
+        killed: Which of its programs the kubelet has killed, by events.
         pace: When its numbers were written.
         actions: What became of actions on its children.
         tensorboard: What became of actions on its TensorBoard.
@@ -94,6 +96,7 @@ class JobMemory:
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
     failures: Failures = field(default_factory=Failures)
     events: LastEvents = field(default_factory=LastEvents)
+    killed: Killed = field(default_factory=dict)
     pace: Pace = field(default_factory=Pace)
     actions: Actions = field(default_factory=Actions)
     tensorboard: Actions = field(default_factory=Actions)

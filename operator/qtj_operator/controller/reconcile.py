@@ -16,6 +16,7 @@ from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
+from qtj_operator.controller.killed import with_killed
 from qtj_operator.controller.last_events import with_told
 from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
@@ -144,6 +145,7 @@ class Reconciler:
         """Returns what there is, and what became of earlier actions."""
         seen = await observe(self.client, self.progress, job, self.platform, memory)
         memory.saw(seen)
+        seen = await with_killed(self.client, seen, memory.killed)
         seen = await with_told(self.client, seen, memory.events, now)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
         of_job, of_board = memory.actions, memory.tensorboard

@@ -23,7 +23,8 @@ Callback = Any
 States = dict[str, dict[str, Any]]
 """The changed attributes of callbacks, by their names, and by the names that `_named` gives to the callbacks."""
 
-_SET_BY_KERAS = {"model", "params", "validation_data"}
+_SET_BY_KERAS = {"model", "params", "validation_data", "append_header"}
+"""Attributes that are set at the start of each `fit`; the last one is whether the file of a CSVLogger is new."""
 _COUNTED = {"_batches_seen_since_last_saving", "_last_batch_seen"}
 """Attributes that are not public, and with which ModelCheckpoint counts steps."""
 

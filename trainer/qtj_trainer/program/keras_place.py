@@ -65,6 +65,8 @@ def _obstacle_of_data(adapter: Any, data: Any) -> str:
         return "fit shuffles arrays in an order that is drawn anew: give it shuffle=False" if shuffles else ""
     if kind != "DatasetAdapter":
         return "its data are no arrays and no tf.data.Dataset"
+    if not hasattr(data, "options"):  # a DistributedDataset, even of one device
+        return "a strategy distributes its data"
     if data.options().deterministic is False or any(map(_is_random, _parts(data))):
         return "its data shuffle without a seed, or are not deterministic"
     return ""

@@ -53,7 +53,7 @@ class Trained:
         return self.environment | {"QTJ_WEIGHTS_URI": weights.uri, "QTJ_WEIGHTS_SHA256": weights.sha256}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # of its module, another one would find that the job has finished
 def trained(trainer: Trainer, bucket: storage.Bucket, emulator: str) -> Trained:
     """Two workers with all defaults."""
     environment = {

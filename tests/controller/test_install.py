@@ -13,7 +13,9 @@ import yaml
 from prometheus_client import generate_latest
 
 from qtj_contract import Progress
+from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.reconcile import utc_now
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, running
 
@@ -180,7 +182,9 @@ def test_the_api_server_takes_the_network_policies(api_server: ApiServer, namesp
 
 
 def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Path) -> None:
-    metrics = Metrics()
+    jobs = Jobs()
+    jobs["team", "waits"].since = utc_now()
+    metrics = Metrics(jobs=jobs)
     metrics.resynced()
     with metrics.timed():
         pass
@@ -190,4 +194,4 @@ def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Pat
 
     asked = [rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]]
     assert set(re.findall(r"qtj_\w+", " ".join(asked))) <= exposed
-    assert len(asked) == 6
+    assert len(asked) == 9

@@ -169,7 +169,7 @@ RENAMED: dict[str, tuple[Callable[[Json], object], str]] = {
     "not served": (lambda spec: spec["versions"][0].update(served=False), "version v1alpha1 is no longer served"),
     "no status": (
         lambda spec: spec["versions"][0].update(subresources={}),
-        "version v1alpha1 lost the subresource status",
+        "version v1alpha1 lost the subresource scale, status",
     ),
     "scope": (lambda spec: spec.update(scope="Cluster"), "the group or the scope is another"),
     "plural": (lambda spec: spec["names"].update(plural="jobs"), "names.plural was quantumtrainingjobs and is jobs"),

@@ -129,8 +129,12 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     comparable = recorded_spec(spec)
     for name in IMMUTABLE:
         before, now = earlier.record["spec"].get(name), comparable.get(name)
-        if why := _forbids(_without_sizes(name, before), _without_sizes(name, now)):
+        alike = _without_sizes(name, before), _without_sizes(name, now)
+        if why := _forbids(*alike):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
+        if before != now and alike[0] == alike[1] and _is_trained(earlier):
+            what = f"the training of {earlier.name} is done, so this cannot be changed: train again with --fresh"
+            raise InputError(document.error(["spec", name], what))
     trains_on = _trains_on(document, earlier)
     if earlier.phase == "Failed" and not trains_on:
         tried = max(_retry_of(earlier.record["spec"]), read_status(earlier.record).retry or 0)
@@ -144,12 +148,16 @@ def _without_sizes(name: str, value: Any) -> Any:
     return without_sizes({name: value})[name]
 
 
+def _is_trained(earlier: EarlierRun) -> bool:
+    return is_true(read_status(earlier.record).conditions, ConditionType.TRAINED)
+
+
 def _trains_on(document: Document, earlier: EarlierRun) -> bool:
     """Whether a finished training continues: with more epochs, or because a program was changed, which may have more.
 
     Where only inference has failed, a changed program is to infer again.
     """
-    if not is_true(read_status(earlier.record).conditions, ConditionType.TRAINED):
+    if not _is_trained(earlier):
         return False
     before, now = earlier.record["spec"], recorded_spec(document.manifest["spec"])
     has_more = any(before.get(name) != now.get(name) for name in IMMUTABLE)  # nothing else may differ

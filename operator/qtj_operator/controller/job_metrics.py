@@ -36,6 +36,7 @@ class JobMetrics(Collector):
     def __init__(self, registry: CollectorRegistry, jobs: Jobs, clock: Callable[[], datetime]) -> None:
         self._jobs, self._clock = jobs, clock
         self._namespaces: set[str] = set()
+        registry.register(self)  # before the counters: their series of a new namespace are in the same answer
         self._restarts = Counter(
             "qtj_restarts", "Restarts that count against backoffLimit.", ["job_namespace"], registry=registry
         )
@@ -48,7 +49,6 @@ class JobMetrics(Collector):
         self._failed = Counter(
             "qtj_jobs_failed", "Jobs that failed, by reason.", ["job_namespace", "reason"], registry=registry
         )
-        registry.register(self)
 
     def describe(self) -> Iterable[Metric]:
         """Returns nothing: the registry need not collect to learn the names."""

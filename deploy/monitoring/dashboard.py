@@ -99,13 +99,13 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             stacked=True,
         ),
         Panel(
-            title="Restarts and disruptions, in an hour",
+            title="Restarts and disruptions, in an hour, of each namespace",
             query='sum by (job_namespace) (increase(qtj_restarts_total{job_namespace=~"$team"}[1h]) '
             '+ increase(qtj_disruptions_total{job_namespace=~"$team"}[1h]))',
             legend="{{job_namespace}}",
         ),
         Panel(
-            title="Failed jobs by reason, in an hour",
+            title="Failed jobs by reason, in an hour, of each namespace",
             query='sum by (job_namespace, reason) (increase(qtj_jobs_failed_total{job_namespace=~"$team"}[1h])) > 0',
             legend="{{job_namespace}} {{reason}}",
         ),

@@ -117,6 +117,7 @@ def test_an_operator_starts_over_a_line_that_breaks_within_answers(
         *((True, passing, 3) for passing in (0, 410, 429, 500, 503, 504)),
         *((True, final, 1) for final in (401, 403, 404)),
         *((False, code, 1) for code in (0, 503)),
+        (False, 429, 3),
     ],
 )
 def test_a_leader_waits_for_an_api_server_that_is_away_or_in_trouble_and_bears_no_refusal(

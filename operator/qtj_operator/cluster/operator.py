@@ -176,7 +176,8 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
         client: The cluster.
         namespace: The only namespace to look after; None for all.
         patient: Whether to wait for an API server that is out of reach or in trouble; a leader does, for it has just
-            been there.
+            been there. One that asks for another try later is waited for in any case: it does so for a CRD that was
+            installed just now.
     """
     while True:
         try:
@@ -184,7 +185,7 @@ async def check_installed(client: Client, namespace: str | None, *, patient: boo
         except ApiError as error:
             if error.code == 404:
                 raise ApiError(404, error.reason, f"the cluster has no {API_VERSION}: kubectl apply -f crds/") from None
-            if error.code in _FINAL or not patient:
+            if error.code in _FINAL or not (patient or error.code == _BUSY):
                 raise
             log.warning("jobs cannot be listed: %s; next try in %.1f s", error, _PAUSE_SECONDS)
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -41,6 +41,8 @@ _OF_NO_JOB = {f"{GROUP}/asks": "nothing"}
 _FINAL = {401, 403, 404}
 """HTTP statuses that time does not cure. Others pass, such as those of a server whose etcd is in trouble, and that is
 when another operator has to take over."""
+_BUSY = 429
+"""The API server asks for another try later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from tests.e2e.world import World
 __all__ = ["dead_lock"]
 
 _DEADLINE = 20
-"""Seconds. TensorFlow itself gives up a peer that does not answer after about a minute."""
+"""Seconds."""
 
 _LOCKED = """
 import json, os, threading

@@ -14,6 +14,7 @@ __all__ = [
     "Cluster",
     "Context",
     "DryRun",
+    "Epochs",
     "File",
     "Filename",
     "JobName",
@@ -45,6 +46,9 @@ Settings = Annotated[
         help="Set a field to another value, or an argument of the program, as in --set --seed=3; can be given several "
         "times.",
     ),
+]
+Epochs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Train so many epochs: short for --set --epochs=N.")
 ]
 Artifacts = Annotated[
     str | None,

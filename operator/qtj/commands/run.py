@@ -11,6 +11,7 @@ from qtj.commands.parameters import (
     Artifacts,
     Cluster,
     DryRun,
+    Epochs,
     File,
     Filename,
     Namespace,
@@ -33,15 +34,12 @@ def run(
     settings: Settings = None,
     artifacts: Artifacts = None,
     output: Output = None,
-    epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Train so many epochs: short for --set --epochs=N.")
-    ] = None,
+    epochs: Epochs = None,
     *,
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume",
-            help="Continue the last run, even if it failed, or was Complete and has more epochs now.",
+            "--resume", help="Continue the last run, even if it failed, or was Complete and has more epochs now."
         ),
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over, also when the last run was interrupted.")] = False,

@@ -126,13 +126,16 @@ def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, al
 
 def _resumed(document: Document, earlier: EarlierRun) -> Start:
     spec = document.manifest["spec"]
-    comparable = recorded_spec(spec)
+    before, now = earlier.record["spec"], recorded_spec(spec)
+    fixed_before, fixed_now = (
+        without_sizes(before),
+        without_sizes(now),
+    )  # any number continues from a checkpoint
     for name in IMMUTABLE:
-        before, now = earlier.record["spec"].get(name), comparable.get(name)
-        alike = _without_sizes(name, before), _without_sizes(name, now)
-        if why := _forbids(*alike):
+        if why := _forbids(fixed_before.get(name), fixed_now.get(name)):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
-        if before != now and alike[0] == alike[1] and _is_trained(earlier):
+        is_resized = before.get(name) != now.get(name) and fixed_before.get(name) == fixed_now.get(name)
+        if is_resized and _is_trained(earlier):
             what = f"the training of {earlier.name} is done, so this cannot be changed: train again with --fresh"
             raise InputError(document.error(["spec", name], what))
     trains_on = _trains_on(document, earlier)
@@ -141,11 +144,6 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
         spec = {**spec, "retry": max(tried + 1, spec.get("retry") or 0)}
     notes = "; ".join(_notes_on_resume(document, earlier, trains_on=trains_on))
     return Start(earlier=earlier, spec=spec, note=notes, trains_on=trains_on)
-
-
-def _without_sizes(name: str, value: Any) -> Any:
-    """Returns the value of a field without numbers of replicas: any number continues from the same checkpoints."""
-    return without_sizes({name: value})[name]
 
 
 def _is_trained(earlier: EarlierRun) -> bool:

@@ -114,8 +114,7 @@ class Job:
     @cached_property
     def spec(self) -> Spec:
         """The spec with the numbers of replicas of the current attempt, whatever the user asks for since."""
-        recorded = self.status.replicas if self.status.attempt else {}
-        return with_sizes(self.asked, {role: counts.desired for role, counts in recorded.items()})
+        return with_sizes(self.asked, self.status.sizes if self.status.attempt else {})
 
     @property
     def resizes(self) -> Mapping[Role, tuple[int, int]]:

@@ -77,10 +77,7 @@ class ReplicaSpec(Model):
     """How many replicas of one role, and what they run."""
 
     replicas: StrictInt | None = Field(
-        None,
-        description=f"How many replicas of this role. {REPLICAS} when left out.",
-        ge=1,
-        le=MAX_REPLICAS,
+        None, description=f"How many replicas of this role. {REPLICAS} when left out.", ge=1, le=MAX_REPLICAS
     )
     template: ReadPodTemplate | None = Field(
         None, description="Pod template of this role alone. The job's `template` when left out."

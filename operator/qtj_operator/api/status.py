@@ -255,6 +255,11 @@ class Status(Model):
     report: str | None = Field(None, description="The page with the report of the job, in the artifact store.")
     tensorboard: TensorBoardStatus | None = Field(None, description="Where TensorBoard is, if the spec asks for it.")
 
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many replicas each role has in the current attempt."""
+        return {role: counts.desired for role, counts in self.replicas.items()}
+
     def to_dict(self, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Returns the status as the API server stores it.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from qtj_contract import printable
-from qtj_contract.log_times import FIELDS, RENAMED, rfc3339
+from qtj_contract.log_times import json_lines
 from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 
 __all__ = ["MISUSED", "examples", "main", "report"]
@@ -115,21 +115,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _json_formatter() -> logging.Formatter:
+def _log(form: str, *, verbose: bool) -> None:
     from pythonjsonlogger.json import JsonFormatter
 
-    class Json(JsonFormatter):
-        def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-            del datefmt
-            return rfc3339(record.created)
-
-    return Json(FIELDS, rename_fields=RENAMED)
-
-
-def _log(form: str, *, verbose: bool) -> None:
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler = logging.StreamHandler()
-    handler.setFormatter(plain if form == _PLAIN else _json_formatter())
+    handler.setFormatter(plain if form == _PLAIN else json_lines(JsonFormatter))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)

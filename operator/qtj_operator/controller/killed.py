@@ -8,18 +8,16 @@ the container ends by itself. A program that names its weights has done its work
 from contextlib import suppress
 from dataclasses import replace
 
-from qtj_contract import printable
 from qtj_operator.api.job import Job
 from qtj_operator.api.run_policy import SuccessPolicy
 from qtj_operator.controller.client import ApiError, Client, Object
+from qtj_operator.controller.last_events import message_of
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 
 __all__ = ["Killed", "with_killed"]
 
 _KILLING, _KILLED, _EVICTED = "Killing", "Killed", "Evicted"
-_LONGEST = 500
-
 
 Killed = dict[str, tuple[str, str] | None]
 """By the uid of a pod, why the kubelet has killed its program, as a reason and a sentence, or None if it has not."""
@@ -56,11 +54,11 @@ async def _why_killed(client: Client, job: Job, pod: Pod) -> tuple[str, str] | N
     events: list[Object] = []
     with suppress(ApiError):
         events += await client.events_about(job.namespace, pod.uid)
-    if not any(_kills(event, job, pod) for event in events):
+    kills = [event for event in events if _kills(event, job, pod)]
+    if not kills:
         return None
     evicted = [event for event in events if event.get("reason") == _EVICTED]
-    said = [*events, *evicted][-1]
-    return _EVICTED if evicted else _KILLED, printable(" ".join(str(said.get("message") or "").split()))[:_LONGEST]
+    return _EVICTED if evicted else _KILLED, message_of((evicted or kills)[-1])
 
 
 def _kills(event: Object, job: Job, pod: Pod) -> bool:

@@ -12,7 +12,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.slow_start import slow_pod, starting_pods
 from qtj_operator.core.told import Told
 
-__all__ = ["LastEvents", "time_of", "with_told"]
+__all__ = ["LastEvents", "message_of", "time_of", "with_told"]
 
 _PAUSE = timedelta(seconds=30)
 _LONGEST = 500
@@ -53,8 +53,12 @@ def _last(events: Sequence[Object]) -> Told | None:
     event = max(events, key=time_of, default=None)
     if event is None:
         return None
-    message = printable(" ".join(str(event.get("message") or "").split()))[:_LONGEST]
-    return Told(event.get("type") == "Warning", str(event.get("reason") or "no reason"), message.rstrip("."))
+    return Told(event.get("type") == "Warning", str(event.get("reason") or "no reason"), message_of(event).rstrip("."))
+
+
+def message_of(event: Object) -> str:
+    """Returns what an event says, in one line."""
+    return printable(" ".join(str(event.get("message") or "").split()))[:_LONGEST]
 
 
 def time_of(event: Mapping[str, Any]) -> datetime:

@@ -50,8 +50,7 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
 
 def _resized(before: Status, after: Status) -> Iterator[Event]:
     """Yields which numbers of replicas a new attempt has changed, whatever its reason is."""
-    earlier, now = ({role: counts.desired for role, counts in each.replicas.items()} for each in (before, after))
-    if differ := changes(earlier, now):
+    if differ := changes(before.sizes, after.sizes):
         yield Event("Normal", Reason.RESIZING, f"{sizes_in_words(differ)} in attempt {after.attempt}")
 
 

@@ -150,7 +150,6 @@ class KerasModel:
         """Restores what `state` returned; what is not here yet waits for `fit`."""
         self._stored = _decoded(state)
         self._put_stored(self._stored)
-        self.siblings.stored = self._stored.callbacks
         self.stored_metrics = self._stored.metrics
         self._warn_of_hidden()
 
@@ -169,8 +168,7 @@ class KerasModel:
         if stored.fit_epochs > finished or self.model.optimizer is self._prepared:
             self.model.optimizer.build(self.model.trainable_variables)
             self._put_stored(stored)
-            self.siblings.take()
-        self.siblings.stored = {}
+            self.siblings.take(stored.callbacks)
         if stored.lost:
             log.warning("%s: %s", _ANEW, "; ".join(f"the variable {name}" for name in stored.lost))
 

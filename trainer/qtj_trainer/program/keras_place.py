@@ -10,6 +10,7 @@ Keras has no public way to begin an epoch at a later batch. So the batches that 
 """
 
 import inspect
+from traceback import walk_stack
 from typing import Any
 
 __all__ = ["begin_at", "obstacle", "running_handler"]
@@ -19,8 +20,7 @@ _ARRAYS = {"TensorLikeDataAdapter", "GenericArrayLikeDataAdapter", "CompositeTen
 
 def running_handler() -> tuple[Any, Any]:
     """Returns the handler of the data of the `fit` that calls, and its iterator of this epoch; None without them."""
-    frame = inspect.currentframe()
-    while frame := frame and frame.f_back:
+    for frame, _ in walk_stack(inspect.currentframe()):
         handler = frame.f_locals.get("data_handler")
         if frame.f_code.co_name == "fit" and handler is not None:
             return handler, frame.f_locals.get("iterator")

@@ -9,6 +9,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from traceback import walk_stack
 from typing import Any, cast
 
 import numpy as np
@@ -38,8 +39,6 @@ class Siblings:
     def __init__(self) -> None:
         self._callbacks: dict[str, Callback] = {}
         self._begun: dict[str, dict[str, object]] = {}
-        self.stored: States = {}
-        """What the checkpoint has of them, until a `fit` takes it."""
 
     def begin(self, callbacks: Iterable[Callback]) -> None:
         """Takes the callbacks of a `fit` that begins, before their `on_train_begin`."""
@@ -70,12 +69,11 @@ class Siblings:
             if _is_stored(each, key) and isinstance(value, tf.Variable)
         }
 
-    def take(self) -> None:
+    def take(self, stored: States) -> None:
         """Sets the attributes that the checkpoint has."""
-        for name, attributes in self.stored.items():
+        for name, attributes in stored.items():
             for key, value in attributes.items() if name in self._callbacks else ():
                 setattr(self._callbacks[name], key, _with_scalars(value))
-        self.stored = {}
 
 
 def calling_list() -> Any:
@@ -83,8 +81,7 @@ def calling_list() -> Any:
 
     Keras gives a callback no reference to the list, and what the others keep is part of the training.
     """
-    frame = inspect.currentframe()
-    while frame := frame and frame.f_back:
+    for frame, _ in walk_stack(inspect.currentframe()):
         caller = frame.f_locals.get("self")
         if any(kind.__name__ == "CallbackList" for kind in type(caller).__mro__):
             return caller

@@ -19,7 +19,7 @@ import typer
 
 import qtj_contract as contract
 from qtj_contract.digests import is_sha256
-from qtj_contract.log_times import FIELDS, RENAMED, rfc3339
+from qtj_contract.log_times import json_lines
 from qtj_contract.printable import reason_of
 from qtj_trainer.errors import StoppedError, TrainerError, UserError
 from qtj_trainer.replica.signals import Stop, exit_now
@@ -69,20 +69,18 @@ def _logs(
     ] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(_json_formatter() if log_format == LogFormat.JSON else logging.Formatter("%(message)s"))
+    handler.setFormatter(_formatter(log_format))
     logging.basicConfig(handlers=[handler])
     log.setLevel(logging.INFO)
 
 
-def _json_formatter() -> logging.Formatter:
+def _formatter(log_format: LogFormat) -> logging.Formatter:
+    if log_format == LogFormat.TEXT:
+        return logging.Formatter("%(message)s")
     from pythonjsonlogger.json import JsonFormatter
 
-    class Json(JsonFormatter):
-        def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-            del datefmt
-            return rfc3339(record.created)
-
-    return Json(FIELDS, rename_fields=RENAMED)
+    formatter: logging.Formatter = json_lines(JsonFormatter)
+    return formatter
 
 
 def main(stop: Stop) -> NoReturn:

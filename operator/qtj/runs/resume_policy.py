@@ -127,10 +127,7 @@ def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, al
 def _resumed(document: Document, earlier: EarlierRun) -> Start:
     spec = document.manifest["spec"]
     before, now = earlier.record["spec"], recorded_spec(spec)
-    fixed_before, fixed_now = (
-        without_sizes(before),
-        without_sizes(now),
-    )  # any number continues from a checkpoint
+    fixed_before, fixed_now = without_sizes(before), without_sizes(now)  # any size continues from a checkpoint
     for name in IMMUTABLE:
         if why := _forbids(fixed_before.get(name), fixed_now.get(name)):
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))

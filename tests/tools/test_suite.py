@@ -16,7 +16,7 @@ from tools.cluster.paths import REPO
 from tools.suite.stages import LONG, SHARDS, TEST, Took, shard, table
 
 MAKEFILE = """\
-check test-faults test-trainer test-command long-tests long-lives long-soak long-e2e long-gitops:
+check test-faults test-trainer test-command long-tests long-lives long-soak long-e2e:
 \t@echo $@ >> ran
 test-cluster:
 \t@while [ ! -e prefetched ]; do sleep 0.01; done

@@ -49,7 +49,6 @@ LONG = (
     Stage("long-lives", 1),
     Stage("long-soak", 2),
     Stage("long-e2e", 2),
-    Stage("long-gitops", 2),
 )
 SHARDS = max(stage.shard for stage in LONG)
 SHARD_MINUTES = 150.0

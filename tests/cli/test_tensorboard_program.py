@@ -1,4 +1,4 @@
-"""`qtj.board.program` with a stand-in for TensorBoard; `tests/release/test_tensorboard_image.py` has the real one."""
+"""`qtj.tensorboard.server` with a stand-in; `tests/release/test_tensorboard_image.py` has the real one."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def run(folder: Path, *, exists: str = "return True", reads: str = "pass", name:
     (package / "__init__.py").touch()
     (package / "main.py").write_text(MAIN.format(reads=reads, name=name))
     (package / "compat.py").write_text(COMPAT.format(exists=exists))
-    command = [sys.executable, "-m", "qtj.board.program", "--port=1", "--logdir=gs://bucket/logs"]
+    command = [sys.executable, "-m", "qtj.tensorboard.server", "--port=1", "--logdir=gs://bucket/logs"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     ended = subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False

@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from qtj.board.child import answers
+from qtj.tensorboard.child import answers
 from tests.controller.apiserver import free_port
 
 

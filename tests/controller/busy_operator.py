@@ -12,12 +12,12 @@ from qtj.local.store import Change
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.memory import Cluster, Replicas
 from tests.jobs import job_object
 
@@ -122,9 +122,9 @@ class BusyOperator:
         self.passes: Counter[Key] = Counter()
         self._cache = Cache()
         self._queue = WorkQueue[Key](jitter=0)
-        self._feed = Feed(self._cache, self._queue.add_news)
+        self._handler = WatchHandler(self._cache, self._queue.add_news)
         for resource in CACHED:
-            self._feed.listed(resource, [], "0")
+            self._handler.listed(resource, [], "0")
 
     @classmethod
     @asynccontextmanager
@@ -182,7 +182,7 @@ class BusyOperator:
 
     def _hear(self, change: Change) -> None:
         if change.resource in CACHED:
-            asyncio.get_running_loop().call_soon(self._feed.changed, change.resource, change.type, change.object)
+            asyncio.get_running_loop().call_soon(self._handler.changed, change.resource, change.type, change.object)
 
 
 async def seconds_until(happens: Callable[[], bool]) -> float:

@@ -170,8 +170,8 @@ def test_nothing_is_left_of_what_is_gone_but_a_bounded_memory_of_uids(monkeypatc
         cache.put(PODS, pod(2 * number, str(number), uid=str(number)))
         cache.remove(PODS, pod(2 * number + 1, str(number), uid=str(number)))
 
-    shelf = cache._shelves[PODS]
-    assert (len(shelf.objects), len(shelf._of_job), len(shelf._gone)) == (0, 0, 10)
+    kept = cache._kept[PODS]
+    assert (len(kept.objects), len(kept._of_job), len(kept._gone)) == (0, 0, 10)
 
 
 def test_what_no_decision_reads_is_dropped_and_a_job_stays_whole_but_for_its_managed_fields() -> None:

@@ -9,7 +9,7 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
-from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.memory import Cluster, RecordingClient
 from tests.jobs import job_object
 
@@ -27,7 +27,7 @@ class Far:
         self.cache = Cache()
         self.hints: list[Key] = []
         self.client: Client = CachedClient(self.live, self.cache, self.hints.append)
-        self._feed = Feed(self.cache, lambda _: None)
+        self._handler = WatchHandler(self.cache, lambda _: None)
         self._heard = 0
         for resource in CACHED:
             self.cache.replace(resource, [], "0")
@@ -36,7 +36,7 @@ class Far:
         """What has happened since arrives, or of it only events of some kinds."""
         for change in self.cluster.store.changes(self._heard):
             if not kinds or change.type in kinds:
-                self._feed.changed(change.resource, change.type, change.object)
+                self._handler.changed(change.resource, change.type, change.object)
         self._heard = self.cluster.store.version
 
     async def names(self, **how: Any) -> list[str]:
@@ -247,7 +247,7 @@ async def test_nothing_is_left_in_doubt_of_a_job_that_is_gone(far: Far) -> None:
 
     assert await far.client.get(JOBS, "lab", "qcnn") is None
     assert isinstance(far.client, CachedClient)
-    assert far.client._doubts == {}
+    assert far.client._unconfirmed == {}
 
 
 async def test_what_is_not_watched_is_read_from_the_server(far: Far) -> None:

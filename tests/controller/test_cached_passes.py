@@ -12,7 +12,7 @@ from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.children import PodObject, ServiceObject
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.lab import KEY, MEASURED, TRAINED, Lab, complete, running
 
 GANG = {"schedulingPolicy": {"gang": True}}
@@ -24,12 +24,12 @@ class Watched(Lab):
     def __init__(self) -> None:
         super().__init__()
         self.cache = Cache()
-        self.feed = Feed(self.cache, lambda _: None)
+        self.handler = WatchHandler(self.cache, lambda _: None)
         self.cached = CachedClient(self.client, self.cache, lambda _: None)
         self.stalled: set[Resource] = set()
         self._heard = 0
         for resource in CACHED:
-            self.feed.listed(resource, [], "0")
+            self.handler.listed(resource, [], "0")
         self.reconciler = replace(self.reconciler, client=self.cached)
 
     async def passes(self) -> timedelta | None:
@@ -45,10 +45,10 @@ class Watched(Lab):
             changes, everything = [], True
         if everything:
             for resource in CACHED:
-                self.feed.listed(resource, list(store.select(resource, None, {})), str(store.version))
+                self.handler.listed(resource, list(store.select(resource, None, {})), str(store.version))
         for change in changes:
             if change.resource in CACHED and change.resource not in self.stalled:
-                self.feed.changed(change.resource, change.type, change.object)
+                self.handler.changed(change.resource, change.type, change.object)
         self._heard = store.version
 
     @property

@@ -37,7 +37,7 @@ async def test_what_the_api_server_refuses_for_good_ends_the_operator() -> None:
 
 
 class OnePoisoned:
-    """A feed that one object makes fail, and an API server that lists it first."""
+    """A handler that one object makes fail, and an API server that lists it first."""
 
     def __init__(self) -> None:
         self.fed: list[str] = []

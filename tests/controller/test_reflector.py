@@ -15,8 +15,8 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.reflector import Reflector
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Key, Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.go_between import Wire
@@ -40,7 +40,7 @@ class Watching:
     def __init__(self, client: ApiClient, namespace: str) -> None:
         self.hints: list[Key] = []
         self.cache = Cache()
-        self.reflector = Reflector(client, SERVICES, namespace, Feed(self.cache, self.hints.append))
+        self.reflector = Reflector(client, SERVICES, namespace, WatchHandler(self.cache, self.hints.append))
         self._namespace = namespace
 
     def names(self) -> list[str]:

@@ -12,8 +12,8 @@ from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Key, Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, Machine, Programs
 from tests.controller.operator_process import EXAMPLE
@@ -43,7 +43,7 @@ async def test_what_was_undone_is_gone_and_what_follows_is_seen(
     cache, hints = Cache(), list[Key]()
     async with AsyncExitStack() as stack:
         with machine.started() as server:
-            client = await _watched(stack, server, Feed(cache, hints.append))
+            client = await _watched(stack, server, WatchHandler(cache, hints.append))
             await asyncio.to_thread(server.kubectl, "apply", "-n", LAB, "-f", str(EXAMPLE))
             for number in range(LATER):
                 await client.create(SERVICES, service(LAB, f"s{number}", **LABELS))
@@ -60,13 +60,13 @@ async def test_what_was_undone_is_gone_and_what_follows_is_seen(
             )
 
 
-async def _watched(stack: AsyncExitStack, server: ApiServer, feed: Feed) -> ApiClient:
+async def _watched(stack: AsyncExitStack, server: ApiServer, handler: WatchHandler) -> ApiClient:
     """Watches everything until the stack is closed; returns the client."""
     client = connected(server.url, server.token)
     stack.push_async_callback(client.close)
     watches = [
-        watch(client.transport, Metrics(), feed, LAB),
-        *(Reflector(client, each, LAB, feed).run() for each in CHILDREN),
+        watch(client.transport, Metrics(), handler, LAB),
+        *(Reflector(client, each, LAB, handler).run() for each in CHILDREN),
     ]
     tasks = [asyncio.create_task(each) for each in watches]
 

@@ -63,7 +63,7 @@ async def test_a_job_whose_children_vanished_in_a_gap_is_read_before_they_are_cr
     await lab.passes()
     lab.client.calls.clear()
 
-    lab.feed.listed(PODS, [], str(lab.cluster.store.version))
+    lab.handler.listed(PODS, [], str(lab.cluster.store.version))
 
     assert await lab.passes() is None
     assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
@@ -92,7 +92,7 @@ async def test_a_pass_that_finds_pods_of_another_operator_ends_and_the_next_one_
     """It has read the job before, and would delete the pods of the next attempt as those of another one."""
     lab = await restarted_by_another_operator()
     for name in names:
-        lab.cached._doubt(PODS, {"metadata": {"name": name, "namespace": "lab", "labels": LABELS}})
+        lab.cached._unconfirm(PODS, {"metadata": {"name": name, "namespace": "lab", "labels": LABELS}})
     pods = [pod["metadata"]["uid"] for pod in lab.cluster.store.select(PODS, None, {})]
     lab.client.calls.clear()
 
@@ -110,7 +110,7 @@ async def test_a_pass_that_finds_pods_of_another_operator_ends_and_the_next_one_
 async def test_a_job_whose_pods_another_operator_replaced_in_a_gap_is_read_before_they_are_superseded() -> None:
     lab = await restarted_by_another_operator()
     pods = lab.cluster.store.select(PODS, None, {})
-    lab.feed.listed(PODS, list(pods), str(lab.cluster.store.version))
+    lab.handler.listed(PODS, list(pods), str(lab.cluster.store.version))
     lab.client.calls.clear()
 
     await lab.settles()

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from qtj_operator.controller.client import ApiError, Resource
-from tests.controller.board import BOARD, URL, board, refusing
 from tests.controller.lab import KEY, TRAINED, Lab, complete, running
 from tests.controller.memory import RecordingClient
+from tests.controller.tensorboards import BOARD, URL, board, refusing
 
 
 def reads(client: RecordingClient) -> list[str]:

@@ -6,7 +6,7 @@ from qtj_operator.api.names import LABEL_TENSORBOARD
 from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import Key, Resource
-from qtj_operator.controller.feed import Feed
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.lab import running
 from tests.controller.memory import Cluster
 from tests.controller.test_cached_passes import Watched
@@ -23,22 +23,22 @@ def deployment(version: int) -> dict[str, Any]:
 
 def test_a_job_is_looked_at_for_each_change_of_its_deployment() -> None:
     hints: list[Key] = []
-    feed = Feed(Cache(), hints.append)
+    handler = WatchHandler(Cache(), hints.append)
 
-    feed.listed(DEPLOYMENTS, [deployment(1)], "1")
-    feed.changed(DEPLOYMENTS, "MODIFIED", deployment(2))
-    feed.changed(DEPLOYMENTS, "DELETED", deployment(3))
+    handler.listed(DEPLOYMENTS, [deployment(1)], "1")
+    handler.changed(DEPLOYMENTS, "MODIFIED", deployment(2))
+    handler.changed(DEPLOYMENTS, "DELETED", deployment(3))
 
     assert hints == [KEY] * 3
 
 
 def test_an_operator_that_may_not_list_deployments_decides_all_the_same() -> None:
-    feed = Feed(Cache(), lambda _: None)
+    handler = WatchHandler(Cache(), lambda _: None)
 
     for resource in AWAITED:
-        feed.listed(resource, [], "1")
+        handler.listed(resource, [], "1")
 
-    assert feed.is_filled
+    assert handler.is_filled
 
 
 async def test_deployments_that_cannot_be_listed_are_read_from_the_api_server() -> None:

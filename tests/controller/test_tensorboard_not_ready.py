@@ -6,8 +6,8 @@ import pytest
 
 from qtj_operator.api.names import LABEL_TENSORBOARD
 from qtj_operator.controller.client import Resource
-from tests.controller.board import BOARD, FORBIDDEN, URL, board, refusing
 from tests.controller.lab import Lab, running
+from tests.controller.tensorboards import BOARD, FORBIDDEN, URL, board, refusing
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from qtj_operator.api.job import Job
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.act import act
-from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import Client, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
+from qtj_operator.controller.observe_tensorboard import with_board
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.core.decision import Action, Create, Delete, Restore
 from qtj_operator.core.observed import Observed

@@ -13,8 +13,8 @@ from qtj_operator.cluster.connect import transport
 from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.apiserver import free_port
 from tests.controller.served import served
 from tests.controller.test_reflector import soon
@@ -96,7 +96,7 @@ async def watching(server: Server) -> AsyncIterator[Cache]:
     """Watches jobs; yields what that fills."""
     filled = Cache()
     connection = transport(kubernetes.Configuration(host=server.url))
-    task = asyncio.create_task(watch(connection, Metrics(), Feed(filled, lambda _: None), "lab"))
+    task = asyncio.create_task(watch(connection, Metrics(), WatchHandler(filled, lambda _: None), "lab"))
     yield filled
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

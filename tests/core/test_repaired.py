@@ -5,7 +5,7 @@ from dataclasses import replace
 from qtj_operator.api.conditions import Reason
 from qtj_operator.core.decision import Delete, Restore
 from qtj_operator.core.obstacle import Obstacle
-from tests.core.board import with_board
+from tests.core.tensorboards import with_board
 from tests.core.world import World, later, running_job
 
 QUOTA = Obstacle(Reason.CHILD_REJECTED, "exceeded quota", due=later(minutes=1))

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.status import TensorBoardStatus
-from qtj_operator.core.board import Board
 from qtj_operator.core.decision import Decision, Restore
+from qtj_operator.core.observed_tensorboard import Board
 from qtj_operator.core.platform import CLUSTER, Platform
-from tests.core.board import NAME, URL, called, deployment, served, with_board
+from tests.core.tensorboards import NAME, URL, called, deployment, served, with_board
 from tests.core.world import World, complete_job, inferring_job, later, new_job, running_job, starting_job
 
 CREATED = [f"Create Service {NAME}", f"Create Deployment {NAME}"]

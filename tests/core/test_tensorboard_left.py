@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from qtj_operator.api.status import TensorBoardStatus
-from qtj_operator.core.board import Board
-from tests.core.board import NAME, URL, called, with_board
+from qtj_operator.core.observed_tensorboard import Board
+from tests.core.tensorboards import NAME, URL, called, with_board
 from tests.core.world import World, running_job
 
 

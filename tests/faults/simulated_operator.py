@@ -8,8 +8,8 @@ from qtj.local.store import ClusterStore
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.controller.watch_handler import WatchHandler
 from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Crash, FaultyClient, Plan
@@ -47,7 +47,7 @@ class Operator:
         self._hear = hear
         self._hanging = hanging
         self._cache = Cache()
-        self.watches = Watches(store, clock, Feed(self._cache, hear))
+        self.watches = Watches(store, clock, WatchHandler(self._cache, hear))
         self.invariants = Invariants(clock, self._seen)
         self.client = FaultyClient(store, clock, self.invariants, gatekeeper, plan)
         self.ahead = timedelta(0)
@@ -104,7 +104,7 @@ class Operator:
 
     def _process(self) -> Reconciler:
         self._cache = Cache()
-        self.watches.connect(Feed(self._cache, self._hear))
+        self.watches.connect(WatchHandler(self._cache, self._hear))
         self.client.seen = self._seen
         progress = Asked(self._hanging, self._tell_time)
         return Reconciler(CachedClient(self.client, self._cache, self._hear), progress, self._tell_time)

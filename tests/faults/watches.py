@@ -8,8 +8,8 @@ from enum import StrEnum
 from qtj.local.store import Change, ClusterStore
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.trim import trimmed
+from qtj_operator.controller.watch_handler import WatchHandler
 
 STALL = timedelta(seconds=60)
 """After which a watch that is silent is asked for anew."""
@@ -48,10 +48,10 @@ class _Held:
 class Watches:
     """The watches of an operator, one for each resource, in the order of the changes as long as nothing is wrong."""
 
-    def __init__(self, store: ClusterStore, clock: Callable[[], datetime], feed: Feed) -> None:
+    def __init__(self, store: ClusterStore, clock: Callable[[], datetime], handler: WatchHandler) -> None:
         self._store = store
         self._clock = clock
-        self._feed = feed
+        self._handler = handler
         self._held: dict[Resource, _Held] = {}
         self._again: list[Change] = []
 
@@ -65,9 +65,9 @@ class Watches:
         for resource in CACHED:
             self._list(resource)
 
-    def connect(self, feed: Feed) -> None:
+    def connect(self, handler: WatchHandler) -> None:
         """A new process watches from now on."""
-        self._feed = feed
+        self._handler = handler
         self._held.clear()
         self._again.clear()
         self.list_all()
@@ -124,7 +124,7 @@ class Watches:
 
     def _list(self, resource: Resource) -> None:
         objects = [trimmed(resource, obj) for obj in self._store.select(resource, None, {})]
-        self._feed.listed(resource, objects, str(self._store.version))
+        self._handler.listed(resource, objects, str(self._store.version))
 
     def _deliver(self, change: Change) -> None:
-        self._feed.changed(change.resource, change.type, change.object)
+        self._handler.changed(change.resource, change.type, change.object)

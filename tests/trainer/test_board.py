@@ -10,7 +10,7 @@ from tensorboard.backend.event_processing.plugin_event_accumulator import TENSOR
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.position import Epoch, Gradient
 from qtj_trainer.stored.run_name import run_name
-from qtj_trainer.tensorboard.board import Board
+from qtj_trainer.tensorboard.event_files import Board
 from tests.trainer.events import counts, read, values
 from tests.trainer.processes import Trainer
 

@@ -8,7 +8,7 @@ import pytest
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.position import Epoch
 from qtj_trainer.stored.run_name import run_name
-from qtj_trainer.tensorboard.board import Board
+from qtj_trainer.tensorboard.event_files import Board
 from tests.trainer.events import read, values
 from tests.trainer.processes import eventually
 from tests.trainer.test_tensorboard import TensorBoard

@@ -8,7 +8,7 @@ import pytest
 import qtj_contract as contract
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
-from qtj_trainer.run.job import Run
+from qtj_trainer.run.training_run import Run
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.stored.artifacts import Result, store_object
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions

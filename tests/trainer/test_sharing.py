@@ -13,7 +13,7 @@ from qtj_trainer.program.array_state import ArrayState
 from tests.trainer.test_tree import FakeAdam, FakeTensor, Moments, module
 
 
-def moments(count: float, mean: float) -> Moments:
+def gradient_statistics(count: float, mean: float) -> Moments:
     return Moments(np.full(1, count), {"w": np.full(1, mean)})
 
 
@@ -71,7 +71,7 @@ def test_a_view_stays_one_if_it_was_one() -> None:
     [
         ([], [0.5], [0.5, 0.25]),
         ({"w": np.zeros(1)}, {"w": np.full(1, 2.0)}, {"w": np.full(1, 3.0)}),
-        (moments(0, 0), moments(1, 1), moments(2, 3)),
+        (gradient_statistics(0, 0), gradient_statistics(1, 1), gradient_statistics(2, 3)),
     ],
 )
 def test_two_names_of_one_container_take_parts_of_their_own(shared: Any, one: Any, two: Any) -> None:

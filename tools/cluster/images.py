@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
 SOURCES = (
-    *("LICENSE", ".dockerignore", "operator/qtj/board/program.py", "operator/qtj_contract", "operator/qtj_operator"),
+    *(
+        "LICENSE",
+        ".dockerignore",
+        "operator/qtj/tensorboard/server.py",
+        "operator/qtj_contract",
+        "operator/qtj_operator",
+    ),
     *("operator/qtj_report", "trainer", "examples"),
 )
 

@@ -43,8 +43,8 @@ def profile(
     shows it, on the page Profile.
     """
     with input_checked(), needs_extra("operator", "profile --cluster"):
-        from qtj.board.target import job_named
         from qtj.profile.show import length_of, profile_on_cluster, profile_run
+        from qtj.tensorboard.target import job_named
 
         length, say = length_of(duration, steps), print_stdout if output is None else _nothing
         if is_on_cluster(namespace, artifacts, cluster=cluster):

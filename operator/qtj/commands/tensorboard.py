@@ -27,14 +27,14 @@ def tensorboard(
     cluster that has spec.tensorboard, by `kubectl port-forward`.
     """
     with input_checked(), needs_extra("tensorboard", "tensorboard"):
-        from qtj.board.target import job_named
+        from qtj.tensorboard.target import job_named
 
         if is_on_cluster(namespace, artifacts, cluster=cluster):
-            from qtj.board.there import forward
+            from qtj.tensorboard.cluster import forward
 
             forward(job_of_cluster(job_named(run), namespace), namespace, port)
         else:
-            from qtj.board.here import serve_run
+            from qtj.tensorboard.local import serve_run
 
             with cluster_named():
                 serve_run(job_named(run), artifacts, port)

@@ -8,8 +8,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from qtj.monitor.board import BOARD_HEADINGS, board_cells, share_done
 from qtj.monitor.facts import REPLICA_HEADINGS, replica_cells
+from qtj.monitor.job_table import JOB_HEADINGS, job_cells, share_done
 from qtj.monitor.replica import Replica
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.text import visible
@@ -46,11 +46,11 @@ def board_table(board: Sequence[Snapshot], width: int, rows: int) -> RenderableT
         width: The columns of the terminal.
         rows: How many rows there may be, without the headings.
     """
-    headings = [each for each in _with_bar(BOARD_HEADINGS, "PROGRESS") if width >= _NARROW.get(each, 0)]
+    headings = [each for each in _with_bar(JOB_HEADINGS, "PROGRESS") if width >= _NARROW.get(each, 0)]
     table = _table(headings)
     shown = board if len(board) <= rows else board[: max(rows - 1, 0)]
     for seen in shown:
-        cells: dict[str, RenderableType] = dict(zip(BOARD_HEADINGS, map(_text, board_cells(seen)), strict=True))
+        cells: dict[str, RenderableType] = dict(zip(JOB_HEADINGS, map(_text, job_cells(seen)), strict=True))
         cells["PROGRESS"], cells["PHASE"] = bar_of(seen), styled_phase(seen.phase)
         table.add_row(*(cells[each] for each in headings))
     return _with_rest(table, [seen.phase for seen in board[len(shown) :]])

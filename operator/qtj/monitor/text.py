@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from qtj.monitor.board import BOARD_HEADINGS, board_cells
 from qtj.monitor.facts import REPLICA_HEADINGS, facts, last_events, replica_cells
+from qtj.monitor.job_table import JOB_HEADINGS, job_cells
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.text import columns
 
@@ -17,7 +17,7 @@ def status_text(seen: Snapshot) -> str:
 
 def board_text(board: Sequence[Snapshot]) -> str:
     """Returns a line for each job, and then one for each replica of those that are not over."""
-    lines = columns([BOARD_HEADINGS, *map(board_cells, board)])
+    lines = columns([JOB_HEADINGS, *map(job_cells, board)])
     replicas = [
         (each.name, *replica_cells(replica)) for each in board if not each.is_over for replica in each.replica_rows
     ]

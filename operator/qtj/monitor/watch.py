@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from rich.console import Console
 
-from qtj.monitor.lines import Lines
+from qtj.monitor.change_lines import Lines
 from qtj.monitor.live import Drawing, Screen
 from qtj.monitor.snapshot import Snapshot, Source
 from qtj.runs.line_view import LineView

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.profile.here import LocalTarget
+from qtj.profile.local import LocalTarget
 from qtj.profile.take import Length, take_profile
 from qtj.profile.target import Target
 from qtj.runs.folders import find_run
@@ -71,7 +71,7 @@ def profile_on_cluster(name: str, namespace: str | None, length: Length, say: Sa
     """
     from qtj.cluster.connection import on_cluster
     from qtj.cluster.jobs import job_named
-    from qtj.profile.there import ClusterTarget
+    from qtj.profile.cluster import ClusterTarget
     from qtj_operator.cluster.api import ApiClient
 
     async def take(client: ApiClient, where: str) -> Taken:

@@ -22,12 +22,12 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.fair_limit import FairLimit
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.watch_handler import WatchHandler
 from qtj_operator.core.platform import CLUSTER
 
 __all__ = ["Settings", "check_installed", "run_operator"]
@@ -66,7 +66,7 @@ class Settings:
 class _State:
     """What the probes tell: one that stands by is as ready as it can be, one that is refused the Lease is not."""
 
-    feed: Feed
+    handler: WatchHandler
     leads: bool = False
     waits: bool = False
 
@@ -75,7 +75,7 @@ class _State:
 
     @property
     def ready(self) -> bool:
-        return self.feed.is_filled if self.leads else self.waits
+        return self.handler.is_filled if self.leads else self.waits
 
 
 async def run_operator(settings: Settings) -> None:
@@ -107,8 +107,8 @@ async def _run(
     jobs: Jobs,
 ) -> None:
     cache = Cache()
-    feed = Feed(cache, queue.add_news)
-    state = _State(feed)
+    handler = WatchHandler(cache, queue.add_news)
+    state = _State(handler)
     poller = ProgressPoller(queue.add_news)
     cached = CachedClient(client, cache, queue.add, limit)
     account = account_of(client.transport.configuration.api_key.get("BearerToken", ""))
@@ -116,9 +116,9 @@ async def _run(
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_current=cache.is_current)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace,
-        jobs=jobs, metrics=metrics, filled=feed.filled,
+        jobs=jobs, metrics=metrics, filled=handler.filled,
     )  # fmt: skip
-    reflectors = [Reflector(client, resource, settings.namespace, feed) for resource in CHILDREN]
+    reflectors = [Reflector(client, resource, settings.namespace, handler) for resource in CHILDREN]
 
     async def work() -> None:
         await check_installed(client, settings.namespace, patient=settings.lease_namespace is not None)
@@ -127,7 +127,7 @@ async def _run(
         await _until_one_ends(
             runtime.run(),
             _again(poller.run, "progress"),
-            _again(lambda: watch(client.transport, metrics, feed, settings.namespace), "the watch of jobs"),
+            _again(lambda: watch(client.transport, metrics, handler, settings.namespace), "the watch of jobs"),
             *(reflector.run() for reflector in reflectors),
         )
 

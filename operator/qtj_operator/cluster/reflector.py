@@ -12,8 +12,8 @@ import logging
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.trim import trimmed
+from qtj_operator.controller.watch_handler import WatchHandler
 
 __all__ = ["CHILDREN", "Reflector"]
 
@@ -58,14 +58,14 @@ class Reflector:
         client: The API server.
         resource: Which children to watch.
         namespace: The only namespace to watch; None for all.
-        feed: Takes what there is and what changes.
+        handler: Takes what there is and what changes.
     """
 
-    def __init__(self, client: ApiClient, resource: Resource, namespace: str | None, feed: Feed) -> None:
+    def __init__(self, client: ApiClient, resource: Resource, namespace: str | None, handler: WatchHandler) -> None:
         self._client = client
         self._resource = resource
         self._namespace = namespace
-        self._feed = feed
+        self._handler = handler
         self._version = ""
         self._heard = 0.0
         self._failing = False
@@ -101,7 +101,7 @@ class Reflector:
         async for objects, version in self._client.pages(self._resource, self._namespace, LABEL_JOB):
             found += (trimmed(self._resource, obj) for obj in objects)
             listed_at = version
-        self._feed.listed(self._resource, found, listed_at)
+        self._handler.listed(self._resource, found, listed_at)
         self._version, self._heard = listed_at, _now()
 
     async def _follow(self) -> None:
@@ -113,7 +113,7 @@ class Reflector:
             self._failing, self._refusals = False, 0
             self._version, self._heard = obj["metadata"]["resourceVersion"], _now()
             if kind != "BOOKMARK":
-                self._feed.changed(self._resource, kind, obj)
+                self._handler.changed(self._resource, kind, obj)
             self._events += 1
             if self._events % _SLICE == 0:
                 await asyncio.sleep(0)

@@ -30,7 +30,7 @@ from kubernetes.aio import client as kubernetes
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.cluster.agent import USER_AGENT
 from qtj_operator.cluster.decode import Pages, decode_event
-from qtj_operator.cluster.turns import Turns
+from qtj_operator.cluster.spacing import Spacing
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
@@ -137,7 +137,7 @@ class _Middleware:
         self._listed = listed
         self._version = ""
         self._since = 0.0
-        self._watches = Turns(_BETWEEN_WATCHES_SECONDS)
+        self._watches = Spacing(_BETWEEN_WATCHES_SECONDS)
         self._has_crd = True
 
     async def __call__(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

@@ -1,6 +1,6 @@
 """Watches jobs with kopf, which only this module imports; `reflector.py` watches their children.
 
-Of kopf's handlers only `on.event` is used, and it does nothing but feed the cache. Its other handlers keep their state
+Of kopf's handlers only `on.event` is used, and it does nothing but fill the cache. Its other handlers keep their state
 in annotations and finalizers of the user's object, which belongs to the user (and to Argo CD), and they see changes,
 not states. `on.event` writes nothing, and it reports nothing of jobs that vanish while kopf lists them again. So the
 cache takes each list of kopf's as a whole, from the session in which kopf asks for it.
@@ -16,10 +16,10 @@ from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
 from qtj_operator.cluster.session import session
-from qtj_operator.cluster.turns import Turns
+from qtj_operator.cluster.spacing import Spacing
 from qtj_operator.controller.client import Resource
-from qtj_operator.controller.feed import Feed
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.watch_handler import WatchHandler
 
 __all__ = ["watch"]
 
@@ -71,20 +71,22 @@ class _NoDifferences(kopf.DiffBaseStorage):
         """Stores nothing: the object is the user's."""
 
 
-async def watch(transport: kubernetes.ApiClient, metrics: Metrics, feed: Feed, namespace: str | None) -> None:
+async def watch(
+    transport: kubernetes.ApiClient, metrics: Metrics, handler: WatchHandler, namespace: str | None
+) -> None:
     """Watches jobs until cancelled.
 
     Args:
         transport: Says where the API server is, and with which credentials.
         metrics: Where requests are counted.
-        feed: Takes all jobs there are, and each change.
+        handler: Takes all jobs there are, and each change.
         namespace: The only namespace to watch; None for all.
 
     Raises:
         Exception: A watch ended with an error that kopf does not recover from; the process is to be restarted.
     """
     registry = kopf.OperatorRegistry()
-    _handlers(registry, transport, metrics, feed)
+    _handlers(registry, transport, metrics, handler)
     await kopf.operator(
         registry=registry,
         settings=_settings(),
@@ -96,13 +98,15 @@ async def watch(transport: kubernetes.ApiClient, metrics: Metrics, feed: Feed, n
     )
 
 
-def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, metrics: Metrics, feed: Feed) -> None:
+def _handlers(
+    registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, metrics: Metrics, handler: WatchHandler
+) -> None:
     async def job(*, event: kopf.RawEvent, **_: Any) -> None:
         if event["type"] is not None:  # what is listed is there already
-            feed.changed(_JOBS, event["type"], dict(event["object"]))
+            handler.changed(_JOBS, event["type"], dict(event["object"]))
 
     kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(job)
-    logins = Turns(_BETWEEN_LOGINS_SECONDS)
+    logins = Spacing(_BETWEEN_LOGINS_SECONDS)
 
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.AiohttpSession:
@@ -110,7 +114,7 @@ def _handlers(registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, 
             log.warning("the API server does not accept the operator's credentials, which are read again")
         return kopf.AiohttpSession(
             server=transport.configuration.host,
-            aiohttp_session=session(transport, metrics, partial(feed.listed, _JOBS)),  # which kopf closes
+            aiohttp_session=session(transport, metrics, partial(handler.listed, _JOBS)),  # which kopf closes
         )
 
 

@@ -46,7 +46,7 @@ class Cache:
 
     def __init__(self) -> None:
         self._lost_children: set[Key] = set()
-        self._shelves = {resource: _Shelf(resource, self._lost_children) for resource in CACHED}
+        self._kept = {resource: _Kept(resource, self._lost_children) for resource in CACHED}
 
     def is_filled(self) -> bool:
         """Tells whether each resource has been listed that decisions wait for."""
@@ -54,11 +54,11 @@ class Cache:
 
     def is_listed(self, resource: Resource) -> bool:
         """Tells whether a resource has been listed: what is not known of it does not exist then."""
-        return resource in self._shelves and self._shelves[resource].listed is not None
+        return resource in self._kept and self._kept[resource].listed is not None
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Returns an object."""
-        return self._shelves[resource].objects.get((namespace, name))
+        return self._kept[resource].objects.get((namespace, name))
 
     def is_current(self, job: Job) -> bool:
         """Tells whether a job was not deleted, created again, suspended or edited since it was read."""
@@ -69,41 +69,41 @@ class Cache:
 
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> list[Object]:
         """Returns the objects that carry all of `labels`, in one namespace or in all."""
-        found = self._shelves[resource].of(namespace, labels.get(LABEL_JOB))
+        found = self._kept[resource].of(namespace, labels.get(LABEL_JOB))
         return [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
 
     def job(self, resource: Resource, obj: Object) -> Key | None:
         """Returns the job that an object of this name belongs to, as far as is known."""
-        return self._shelves[resource].job(_key(obj))
+        return self._kept[resource].job(_key(obj))
 
     def heard(self, resource: Resource, obj: Object) -> None:
         """Notes what a watch has delivered: each list that follows is of a later version, or etcd was restored.
 
         That is not so of own writes, which may be done while a list is on its way.
         """
-        shelf = self._shelves[resource]
-        shelf.reached = max(shelf.reached, _version(obj))
+        kept = self._kept[resource]
+        kept.reached = max(kept.reached, _version(obj))
 
     def put(self, resource: Resource, obj: Object) -> bool:
         """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
         if job_of(resource, obj) is None:
             return self.remove(resource, obj)
-        return self._shelves[resource].put(obj, partial(trimmed, resource))
+        return self._kept[resource].put(obj, partial(trimmed, resource))
 
     def remove(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone, in its last state; returns whether it is news."""
-        return self._shelves[resource].remove(obj["metadata"], _version(obj)) is not None
+        return self._kept[resource].remove(obj["metadata"], _version(obj)) is not None
 
     def forget(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone for good, because its uid is never used again; returns whether it is news."""
-        return self._shelves[resource].remove(obj["metadata"], math.inf) is not None
+        return self._kept[resource].remove(obj["metadata"], math.inf) is not None
 
     def replace(self, resource: Resource, objects: Iterable[Object], version: str) -> set[Key]:
         """Notes all objects that there were at a resourceVersion; returns the jobs for which that is news.
 
         The objects are trimmed already: there may be thousands, and this is done at once.
         """
-        return self._shelves[resource].replace(objects, int(version))
+        return self._kept[resource].replace(objects, int(version))
 
     def has_lost_a_child(self, job: Key) -> bool:
         """Tells, once, whether a child of the job is gone since the last call: the job may be gone as well."""
@@ -112,7 +112,7 @@ class Cache:
         return lost and self.get(Resource.QUANTUM_TRAINING_JOBS, *job) is not None
 
 
-class _Shelf:
+class _Kept:
     """The objects of one resource.
 
     Args:

@@ -3,8 +3,8 @@
 It is right on stale data:
 
 * What a write returns is in the cache before the next decision, so nothing is done twice because its event is late.
-* A write of which the outcome is not known, or which was refused because the object has changed, puts the object in
-  doubt. The next pass reads it from the API server, unless its event has arrived by then.
+* A write of which the outcome is not known, or which was refused because the object has changed, leaves the object
+  unconfirmed. The next pass reads it from the API server, unless its event has arrived by then.
 * A job whose child is gone is read, too. Children go with their job, and the watch of jobs may be behind: without this,
   they would be created again and again for a job that is deleted.
 * A pass that finds a child replaced by another operator ends, for it has read the job before. The next one reads it.
@@ -24,17 +24,17 @@ from qtj_operator.controller.packed import PackedJob
 __all__ = ["CachedClient"]
 
 _MANY = 10
-"""Objects in doubt that are read one by one; more are read with one list."""
+"""Unconfirmed objects that are read one by one; more are read with one list."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Doubt:
+class _Unconfirmed:
     """An object of which the cache may not know the newest state.
 
     Attributes:
         job: Whose it is.
-        known: The state that is in doubt.
-        lasting: Whether only a read ends the doubt: a newer state that arrives may be from before the object's end.
+        known: The state that is not confirmed.
+        lasting: Whether only a read confirms it: a newer state that arrives may be from before the object's end.
     """
 
     job: Key | None
@@ -66,7 +66,7 @@ class CachedClient:
         self._cache = cache
         self._hint = hint
         self._limit = limit or FairLimit()
-        self._doubts: dict[tuple[Resource, str, str], _Doubt] = {}
+        self._unconfirmed: dict[tuple[Resource, str, str], _Unconfirmed] = {}
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
@@ -75,9 +75,11 @@ class CachedClient:
                 return await self._live.get(resource, namespace, name)
         is_job = resource is Resource.QUANTUM_TRAINING_JOBS
         if is_job and self._cache.has_lost_a_child((namespace, name)):
-            self._doubts[resource, namespace, name] = _Doubt((namespace, name), None, lasting=True)
-        doubtful = self._is_doubtful(resource, namespace, name)
-        found = await self._read(resource, namespace, name) if doubtful else self._cache.get(resource, namespace, name)
+            self._unconfirmed[resource, namespace, name] = _Unconfirmed((namespace, name), None, lasting=True)
+        unconfirmed = self._is_unconfirmed(resource, namespace, name)
+        found = (
+            await self._read(resource, namespace, name) if unconfirmed else self._cache.get(resource, namespace, name)
+        )
         if found is None and is_job:
             self._forget((namespace, name))
         return found.unpacked() if isinstance(found, PackedJob) else found
@@ -85,17 +87,19 @@ class CachedClient:
     async def list(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str], *, fresh: bool = False
     ) -> Sequence[Object]:
-        """See `Client.list`; what is in doubt of the jobs that are asked for is read first."""
+        """See `Client.list`; what is unconfirmed of the jobs that are asked for is read first."""
         if not self._is_watched(resource, labels):
             async with self._turn(namespace, labels.get(LABEL_JOB)):
                 return await self._live.list(resource, namespace, labels)
         selected = self._cache.select(resource, namespace, labels)
-        doubtful = [address for address in self._doubtful(resource, namespace, labels) if self._is_doubtful(*address)]
-        if fresh or len(doubtful) > _MANY:
+        unconfirmed = [
+            address for address in self._all_unconfirmed(resource, namespace, labels) if self._is_unconfirmed(*address)
+        ]
+        if fresh or len(unconfirmed) > _MANY:
             return await self._read_all(resource, namespace, labels, selected)
-        for address in doubtful:
+        for address in unconfirmed:
             await self._read(*address)
-        return self._cache.select(resource, namespace, labels) if doubtful else selected
+        return self._cache.select(resource, namespace, labels) if unconfirmed else selected
 
     async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
         """See `Client.events_about`."""
@@ -109,7 +113,7 @@ class CachedClient:
                 created = await self._live.create(resource, manifest)
         except ApiError as error:
             if not error.final:
-                self._doubt(resource, manifest)
+                self._unconfirm(resource, manifest)
             raise
         return self._written(resource, created)
 
@@ -119,7 +123,7 @@ class CachedClient:
             async with self._turn(namespace, self._owner(resource, namespace, name)):
                 patched = await self._live.patch(resource, namespace, name, operations)
         except ApiError:
-            self._doubt_known(resource, namespace, name)
+            self._unconfirm_known(resource, namespace, name)
             raise
         return self._written(resource, patched)
 
@@ -131,10 +135,10 @@ class CachedClient:
             async with self._turn(namespace, self._owner(resource, namespace, name)):
                 left = await self._live.delete(resource, namespace, name, version, force=force)
         except ApiError:
-            self._doubt_known(resource, namespace, name)
+            self._unconfirm_known(resource, namespace, name)
             raise
         if left is None:
-            self._doubt_known(resource, namespace, name)
+            self._unconfirm_known(resource, namespace, name)
             return None
         return self._written(resource, left)
 
@@ -144,7 +148,7 @@ class CachedClient:
             async with self._turn(obj["metadata"]["namespace"], obj["metadata"]["name"]):
                 written = await self._live.replace_status(resource, obj)
         except ApiError:
-            self._doubt(resource, obj)
+            self._unconfirm(resource, obj)
             raise
         return self._written(resource, written)
 
@@ -169,47 +173,49 @@ class CachedClient:
         known = self._known(resource, namespace, name)
         return None if known is None else _asks(resource, known)[1]
 
-    def _doubt_known(self, resource: Resource, namespace: str, name: str) -> None:
+    def _unconfirm_known(self, resource: Resource, namespace: str, name: str) -> None:
         known = self._known(resource, namespace, name)
         if known is not None:
-            self._doubt(resource, known)
+            self._unconfirm(resource, known)
 
-    def _doubt(self, resource: Resource, obj: Object) -> None:
+    def _unconfirm(self, resource: Resource, obj: Object) -> None:
         if resource in CACHED:
             address = (resource, obj["metadata"]["namespace"], obj["metadata"]["name"])
-            self._doubts[address] = _Doubt(job_of(resource, obj), self._cache.get(*address))
+            self._unconfirmed[address] = _Unconfirmed(job_of(resource, obj), self._cache.get(*address))
 
-    def _doubtful(
+    def _all_unconfirmed(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str]
     ) -> Sequence[tuple[Resource, str, str]]:
-        """Returns what is in doubt of a resource and a job; a list of jobs asks for no certainty."""
+        """Returns what is unconfirmed of a resource and a job; a list of jobs asks for no certainty."""
         job = labels.get(LABEL_JOB)
         return [
             address
-            for address, doubt in self._doubts.items()
-            if address[0] is resource and doubt.job is not None and doubt.job == (namespace, job)
+            for address, unconfirmed in self._unconfirmed.items()
+            if address[0] is resource and unconfirmed.job is not None and unconfirmed.job == (namespace, job)
         ]
 
-    def _is_doubtful(self, resource: Resource, namespace: str, name: str) -> bool:
-        """Whether an object is in doubt still: a newer state of it has not arrived since."""
+    def _is_unconfirmed(self, resource: Resource, namespace: str, name: str) -> bool:
+        """Whether an object is still unconfirmed: a newer state of it has not arrived since."""
         address = (resource, namespace, name)
-        doubt = self._doubts.get(address)
-        if doubt is None:
+        unconfirmed = self._unconfirmed.get(address)
+        if unconfirmed is None:
             return False
-        if doubt.lasting or self._cache.get(*address) is doubt.known:
+        if unconfirmed.lasting or self._cache.get(*address) is unconfirmed.known:
             return True
-        del self._doubts[address]
+        del self._unconfirmed[address]
         return False
 
     def _forget(self, job: Key) -> None:
-        """Drops what is in doubt of a job that is gone: nobody reads it again."""
-        self._doubts = {address: doubt for address, doubt in self._doubts.items() if doubt.job != job}
+        """Drops what is unconfirmed of a job that is gone: nobody reads it again."""
+        self._unconfirmed = {
+            address: unconfirmed for address, unconfirmed in self._unconfirmed.items() if unconfirmed.job != job
+        }
 
     async def _read(self, resource: Resource, namespace: str, name: str) -> Object | None:
         known = self._cache.get(resource, namespace, name)
         async with self._turn(namespace, self._owner(resource, namespace, name)):
             found = await self._live.get(resource, namespace, name)
-        self._doubts.pop((resource, namespace, name), None)
+        self._unconfirmed.pop((resource, namespace, name), None)
         if known is not None and (found is None or found["metadata"]["uid"] != known["metadata"]["uid"]):
             self._cache.forget(resource, known)
         job = found and job_of(resource, found)
@@ -223,8 +229,8 @@ class CachedClient:
     ) -> Sequence[Object]:
         async with self._turn(namespace, labels.get(LABEL_JOB)):
             found = await self._live.list(resource, namespace, labels)
-        for address in self._doubtful(resource, namespace, labels):
-            del self._doubts[address]
+        for address in self._all_unconfirmed(resource, namespace, labels):
+            del self._unconfirmed[address]
         there = {obj["metadata"]["uid"] for obj in found}
         for obj in found:
             self._cache.put(resource, obj)

@@ -12,7 +12,6 @@ from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import Status
 from qtj_operator.controller.act import JobChanged, act, always
-from qtj_operator.controller.board import with_board
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
@@ -22,6 +21,7 @@ from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
+from qtj_operator.controller.observe_tensorboard import with_board
 from qtj_operator.core.decide import decide, refuse, stuck
 from qtj_operator.core.decision import Action, Decision, earliest
 from qtj_operator.core.observed import Observed

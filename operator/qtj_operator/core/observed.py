@@ -35,9 +35,9 @@ from qtj_contract import Progress
 from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.status import Failure
-from qtj_operator.core.board import Board
 from qtj_operator.core.heard import Heard, is_late
 from qtj_operator.core.inference_run import InferenceRun
+from qtj_operator.core.observed_tensorboard import Board
 from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod

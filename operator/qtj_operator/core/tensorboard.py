@@ -21,10 +21,10 @@ from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import tensorboard_name, tensorboard_url
 from qtj_operator.api.status import TensorBoardStatus
 from qtj_operator.api.tensorboard import TensorBoard
-from qtj_operator.core.board import Board, Deployment
 from qtj_operator.core.decision import Action, Create, Delete, Event, Kind, Restore, earliest
 from qtj_operator.core.editable import has_run
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.observed_tensorboard import Board, Deployment
 from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.repaired import without_early_repairs
 from qtj_operator.core.service import Service

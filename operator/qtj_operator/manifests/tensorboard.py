@@ -44,7 +44,7 @@ _TMP, _OWN_VOLUME = "/tmp", "tensorboard-tmp"  # noqa: S108  a volume of this po
 _VARIABLE = re.compile(r"\$\(([^()]+)\)")
 
 _RELOAD_SECONDS = 15
-"""Somewhat more than the time from one copy of the curves to the next: `qtj_trainer.tensorboard.board`."""
+"""Somewhat more than the time from one copy of the curves to the next: `qtj_trainer.tensorboard.event_files`."""
 _STARTS_WITHIN = 60
 """Seconds after which the Deployment reports that its pod does not start: it may wait for an image for ever."""
 

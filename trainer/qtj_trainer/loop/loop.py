@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qtj_trainer.arrays.diverged import check_number, check_weights
 from qtj_trainer.errors import UserError
 from qtj_trainer.loop.batches import Batch, are_padded, batch_length, steps_per_epoch
-from qtj_trainer.loop.moments import moments
+from qtj_trainer.loop.gradient_statistics import gradient_statistics
 from qtj_trainer.loop.optimizer import learning_rate_at, optimizer_of
 from qtj_trainer.loop.readouts import all_readouts, in_places
 from qtj_trainer.loop.step_report import Layout, Measured
@@ -258,7 +258,7 @@ class Loop(ABC):
             gradients = sums[len(more) :]
         with tf.name_scope("optimizer"):
             self._optimizer.apply_gradients(zip(gradients, variables, strict=True), skip_gradients_aggregation=True)
-        return tf.concat([means, moments(gradients), *sums[: len(more)]], axis=0)
+        return tf.concat([means, gradient_statistics(gradients), *sums[: len(more)]], axis=0)
 
     def _score(self, batch: Batch) -> Scored:
         """Evaluates one replica's part of a held-out batch."""

@@ -22,7 +22,7 @@ from qtj_trainer.stored.exported import store_circuits
 from qtj_trainer.stored.extension import extension_of
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.stored.run_name import run_name
-from qtj_trainer.tensorboard.program_board import ProgramBoard
+from qtj_trainer.tensorboard.program_curves import ProgramCurves
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["ProgramTraining", "store_result"]
@@ -61,7 +61,7 @@ class ProgramTraining(Training):
             self.start = self.begin(adapter, adapter.newest(self._checkpoints, replica.cluster))
             self.captures = Captures(replica, planned, self.start)
         run = run_name(replica.environment)
-        self._board = ProgramBoard(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
+        self._board = ProgramCurves(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
         atexit.register(self._warn_if_unfinished)
 
     def mistakes_reported(self) -> AbstractContextManager[None]:

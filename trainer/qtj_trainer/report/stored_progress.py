@@ -13,7 +13,7 @@ from qtj_contract import run_name as contract_run_name
 from qtj_contract.progress_log import moments_of_attempts, progress_line
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.storage import MissingObjectError, Store
-from qtj_trainer.stored.copies import Copies
+from qtj_trainer.stored.periodic_upload import PeriodicUpload
 from qtj_trainer.stored.run_name import run_name
 
 __all__ = ["StoredProgress", "has_report", "report_path"]
@@ -39,7 +39,7 @@ class StoredProgress:
         self._name = report_path(environment, ".jsonl") if has_report(environment) else ""
         self._attempt = attempt
         self._text = ""
-        self._copies = Copies(self._write, "the last epochs are not stored for the report")
+        self._copies = PeriodicUpload(self._write, "the last epochs are not stored for the report")
 
     def begin(self) -> None:
         """Continues the record of earlier attempts with the start of this one."""

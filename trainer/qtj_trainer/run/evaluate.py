@@ -18,8 +18,8 @@ import qtj_contract as contract
 from qtj_trainer.errors import StoppedError, TryAgainError, UserError
 from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.job import Run
 from qtj_trainer.run.resources import check_memory
+from qtj_trainer.run.training_run import Run
 from qtj_trainer.stored.artifacts import Address, Result, read_verified
 from qtj_trainer.stored.checkpoints import Checkpoint
 from qtj_trainer.stored.run_name import run_name
@@ -27,7 +27,7 @@ from qtj_trainer.workloads.options import Options
 
 if TYPE_CHECKING:
     from qtj_trainer.loop.loop import Loop
-    from qtj_trainer.tensorboard.board import Board
+    from qtj_trainer.tensorboard.event_files import Board
 
 __all__ = ["check_evaluator", "evaluate"]
 
@@ -71,7 +71,7 @@ def evaluate(run: Run) -> Result:
         loop = _loop(run)
 
     from qtj_trainer.run.undecodable import inputs_named
-    from qtj_trainer.tensorboard.board import Board
+    from qtj_trainer.tensorboard.event_files import Board
 
     name = run_name(run.replica.environment)
     with Board(run.replica.store, name) as board, inputs_named(*loop.examples):

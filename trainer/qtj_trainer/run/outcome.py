@@ -12,7 +12,7 @@ import qtj_contract as contract
 from qtj_contract.version import installed_version
 from qtj_trainer.arrays.metrics import finite
 from qtj_trainer.libraries import tensorflow_version
-from qtj_trainer.run.job import Run
+from qtj_trainer.run.training_run import Run
 from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_to_bytes, store_object
 from qtj_trainer.stored.exported import store_circuits
 from qtj_trainer.stored.position import Epoch, Position

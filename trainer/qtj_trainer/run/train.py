@@ -21,8 +21,8 @@ from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.evaluate import evaluate
-from qtj_trainer.run.job import Run
 from qtj_trainer.run.resources import check_memory
+from qtj_trainer.run.training_run import Run
 from qtj_trainer.run.workload_training import WorkloadTraining
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.stored.position import Position
@@ -116,13 +116,13 @@ def _train_and_store(run: Run) -> None:
 
 
 def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
-    from qtj_trainer.loop.apart import Apart
     from qtj_trainer.loop.coordinated import Coordinated
+    from qtj_trainer.loop.independent_steps import IndependentSteps
     from qtj_trainer.loop.synchronous import Synchronous
 
     training, held_out = run.encoded(split)
     if not run.replica.cluster.is_coordinated:
-        kind = Apart if _takes_whole_steps(run, strategy) else Synchronous
+        kind = IndependentSteps if _takes_whole_steps(run, strategy) else Synchronous
         return kind(run.workload, run.options, strategy, training=training, held_out=held_out)
     workers = sum(member.role == "worker" for member in run.replica.cluster.members)
     return Coordinated(run.workload, run.options, strategy, training=training, held_out=held_out, workers=workers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qtj_trainer.loop.stopping import has_stopped
 from qtj_trainer.replica.captures import Captures, planned_captures
 from qtj_trainer.replica.training import Shown, Training
-from qtj_trainer.run.job import Run
+from qtj_trainer.run.training_run import Run
 from qtj_trainer.stored.checkpoints import Checkpoint
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.stored.progress_log import held_out_line
@@ -17,8 +17,8 @@ from qtj_trainer.stored.run_name import run_name
 
 if TYPE_CHECKING:
     from qtj_trainer.loop.loop import Loop
-    from qtj_trainer.tensorboard.board import Board
-    from qtj_trainer.tensorboard.introduction import Introduction
+    from qtj_trainer.tensorboard.event_files import Board
+    from qtj_trainer.tensorboard.model_summary import ModelSummary
 
 __all__ = ["WorkloadTraining"]
 
@@ -100,20 +100,20 @@ class WorkloadTraining(Training):
             self._board.show_step(step, self._loop.measured(), self._loop.learning_rate_of(step))
 
     def _opened_board(self) -> "Board":
-        from qtj_trainer.tensorboard.board import Board
+        from qtj_trainer.tensorboard.event_files import Board
 
         return Board(self.replica.store, run_name(self.replica.environment), self.replica.attempt)
 
     def _introduce(self, start: Position) -> None:
         """Shows in TensorBoard what is trained. Only the first call does: it takes as long as the first step."""
-        if self._board and not self._board.has_introduction:
+        if self._board and not self._board.has_summary:
             with self._loop.stopwatch.paused(), self.telemetry.clock.paused():
-                self._board.introduce(self._introduction(), start.step)
+                self._board.introduce(self._summary(), start.step)
 
-    def _introduction(self) -> "Introduction":
-        from qtj_trainer.tensorboard.introduction import Introduction
+    def _summary(self) -> "ModelSummary":
+        from qtj_trainer.tensorboard.model_summary import ModelSummary
 
         run, loop = self._run, self._loop
         options = run.workload.as_run(run.options, loop.model)
         about = {"workload": run.workload.name, "processes": self.replica.cluster.size, "devices": loop.devices}
-        return Introduction(asdict(options) | about, loop.model, run.workload.drawing(run.options))
+        return ModelSummary(asdict(options) | about, loop.model, run.workload.drawing(run.options))

@@ -20,10 +20,10 @@ from qtj_trainer.loop.variables import assign
 from qtj_trainer.workloads import Examples, Workload
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Apart"]
+__all__ = ["IndependentSteps"]
 
 
-class Apart(Synchronous):
+class IndependentSteps(Synchronous):
     """The loop of a process that trains like one without peers, and meets them at the end of each epoch.
 
     Args:

@@ -6,7 +6,7 @@
 <artifacts>/logs/<run>/eval/events.out.tfevents...            measurements of an evaluator on that set
 
 A run has the name of its job and the start of the job's uid, or `local-` and the start time of a training without a
-job: no other run adds to its curves. All attempts of a job add to one run; see `board_files` for how.
+job: no other run adds to its curves. All attempts of a job add to one run; see `first_events` for how.
 TensorBoard draws curves with the same name in several folders, such as the loss, in one chart. Keras' callback uses the
 same folders.
 
@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from qtj_trainer.loop.step_report import Measured
 from qtj_trainer.storage import Store
-from qtj_trainer.stored.copies import Copies
+from qtj_trainer.stored.periodic_upload import PeriodicUpload
 from qtj_trainer.stored.position import Epoch
-from qtj_trainer.tensorboard.board_files import start_again
+from qtj_trainer.tensorboard.first_events import start_again
 
 if TYPE_CHECKING:
-    from qtj_trainer.tensorboard.introduction import Introduction
+    from qtj_trainer.tensorboard.model_summary import ModelSummary
 
 __all__ = ["Board"]
 
@@ -46,7 +46,7 @@ class Board:
     """Writes the curves of one attempt. Use it in a with statement, which copies them at its end.
 
     Attributes:
-        has_introduction: Whether it has an introduction.
+        has_summary: Whether it has a summary.
     """
 
     def __init__(self, store: Store, run: str, attempt: int = 1) -> None:
@@ -54,8 +54,8 @@ class Board:
         self._folder = f"logs/{run}"
         self._attempt = attempt
         self._writers: dict[str, Any] = {}
-        self.has_introduction = False
-        self._copies = Copies(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
+        self.has_summary = False
+        self._copies = PeriodicUpload(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
 
     def __enter__(self) -> Self:
         self._local = tempfile.TemporaryDirectory(prefix="qtj-board-")
@@ -64,8 +64,8 @@ class Board:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self.has_introduction and problem is None:
-            from qtj_trainer.tensorboard.introduction import write_success
+        if self.has_summary and problem is None:
+            from qtj_trainer.tensorboard.model_summary import write_success
 
             with self._writer(_RUN, 0).as_default(0):
                 write_success()
@@ -74,18 +74,18 @@ class Board:
             writer.close()
         self._local.cleanup()
 
-    def introduce(self, introduction: "Introduction", step: int) -> None:
+    def introduce(self, summary: "ModelSummary", step: int) -> None:
         """Adds what is the same in all steps. It has to be called before anything else is added.
 
         Args:
-            introduction: What is trained.
+            summary: What is trained.
             step: The step after which this attempt continues.
         """
-        from qtj_trainer.tensorboard.introduction import write_introduction
+        from qtj_trainer.tensorboard.model_summary import write_summary
 
         writers = self._writer(_RUN, 0), self._writer("train", step + 1)
-        write_introduction(introduction, self._folder, *writers, step)
-        self.has_introduction = True
+        write_summary(summary, self._folder, *writers, step)
+        self.has_summary = True
 
     def show(self, epoch: Epoch, readouts: Mapping[str, NDArray[Any]], weights: Mapping[str, NDArray[Any]]) -> None:
         """Adds an epoch, at its optimizer step.

@@ -9,7 +9,7 @@ import pytest
 
 from qtj_trainer.storage import Store
 from qtj_trainer.stored.position import Epoch
-from qtj_trainer.tensorboard.program_board import ProgramBoard
+from qtj_trainer.tensorboard.program_curves import ProgramCurves
 from tests.trainer.events import read, values
 from tests.trainer.loops import Folder
 
@@ -25,7 +25,7 @@ def curve(folder: Path, name: str) -> list[tuple[int, float]]:
 
 
 def test_an_epoch_is_a_point_of_each_of_its_curves(store: Store, tmp_path: Path) -> None:
-    board = ProgramBoard(store, "toy", 1)
+    board = ProgramCurves(store, "toy", 1)
     board.show(epoch(1, 0.5, accuracy=0.25, val_accuracy=0.75))
     board.show(epoch(2, 0.25))
     board.flush()
@@ -38,12 +38,12 @@ def test_an_epoch_is_a_point_of_each_of_its_curves(store: Store, tmp_path: Path)
 def test_a_later_attempt_replaces_what_it_repeats(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = ProgramBoard(store, "toy", 1)
+    first = ProgramCurves(store, "toy", 1)
     for number in (1, 2, 3):
         first.show(epoch(number, 1.0))
     first.flush()
     monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)  # the name of a file has its second
-    second = ProgramBoard(store, "toy", 21)
+    second = ProgramCurves(store, "toy", 21)
     second.show(epoch(3, 0.5))
     second.flush()
 
@@ -51,7 +51,7 @@ def test_a_later_attempt_replaces_what_it_repeats(
 
 
 def test_a_number_that_is_not_finite_is_a_gap(store: Store, tmp_path: Path) -> None:
-    board = ProgramBoard(store, "toy", 1)
+    board = ProgramCurves(store, "toy", 1)
     board.show(epoch(1, float("nan")))
     board.show(epoch(2, 0.5))
     board.flush()
@@ -64,7 +64,7 @@ def test_curves_that_cannot_be_stored_are_only_logged(
 ) -> None:
     (tmp_path / "logs").write_text("a file of the user's")
 
-    ProgramBoard(store, "toy", 1).show(epoch(1, 0.5))
+    ProgramCurves(store, "toy", 1).show(epoch(1, 0.5))
 
     assert "the curves of the last epochs are not stored for TensorBoard: " in caplog.text
 

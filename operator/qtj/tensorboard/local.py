@@ -4,9 +4,9 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from qtj.board.child import answers, serve
-from qtj.board.port import HOST, usable_port
 from qtj.runs.folders import job_and_folder
+from qtj.tensorboard.child import answers, serve
+from qtj.tensorboard.port import HOST, usable_port
 from qtj.terminal.errors import InputError
 
 __all__ = ["serve_run"]
@@ -32,7 +32,17 @@ def serve_run(run: str | None, artifacts: str | None, port: int) -> None:
         if importlib.util.find_spec(name) is None:
             raise ModuleNotFoundError(name=name)
     port = usable_port(port)
-    command = [sys.executable, "-P", "-m", "qtj.board.program", f"--logdir={logs}", "--host", HOST, "--port", str(port)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "qtj.tensorboard.server",
+        f"--logdir={logs}",
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+    ]
     address = f"http://{HOST}:{port}/"
     sentence = f"TensorBoard shows {logs} at {address} until you press Ctrl-C"
     serve([*command, "--window_title", job, "--load_fast", "false"], "TensorBoard", lambda: answers(address), sentence)

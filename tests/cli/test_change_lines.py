@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.monitor.lines import Changes, Lines
+from qtj.monitor.change_lines import Changes, Lines
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.line_view import LineView
 from tests.cli.seen import seen

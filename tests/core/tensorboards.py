@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from qtj_operator.api.defaults import TENSORBOARD_IMAGE
-from qtj_operator.controller.board import parse_deployment
+from qtj_operator.controller.observe_tensorboard import parse_deployment
 from qtj_operator.controller.parse import parse_service
-from qtj_operator.core.board import Board
 from qtj_operator.core.decision import Action
+from qtj_operator.core.observed_tensorboard import Board
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.tensorboard import tensorboard_deployment, tensorboard_service
 from tests.core.world import World, stored

@@ -6,14 +6,14 @@ from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
 from qtj_report.sparkline import sparkline
 
-__all__ = ["BOARD_HEADINGS", "board_cells", "share_done"]
+__all__ = ["JOB_HEADINGS", "job_cells", "share_done"]
 
 _CURVE = 16
-BOARD_HEADINGS = ("JOB", "PHASE", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
+JOB_HEADINGS = ("JOB", "PHASE", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
 
 
-def board_cells(seen: Snapshot) -> Sequence[str]:
-    """Returns the row of a job, below `BOARD_HEADINGS`."""
+def job_cells(seen: Snapshot) -> Sequence[str]:
+    """Returns the row of a job, below `JOB_HEADINGS`."""
     restarts = seen.status.get("restarts", 0) + seen.status.get("disruptions", 0)
     return (
         seen.name,

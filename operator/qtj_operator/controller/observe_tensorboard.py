@@ -9,8 +9,8 @@ from qtj_operator.api.names import LABEL_TENSORBOARD, tensorboard_name
 from qtj_operator.controller.children import DeploymentObject, RestartedPod, is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Resource
 from qtj_operator.controller.parse import parse_pod, parse_service
-from qtj_operator.core.board import Board, Deployment
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.observed_tensorboard import Board, Deployment
 from qtj_operator.core.pending_reason import pending_reason
 from qtj_operator.core.service import Service
 from qtj_operator.manifests.tensorboard import BUILT, CONTAINER

@@ -3,10 +3,10 @@
 import asyncio
 import math
 
-__all__ = ["Turns"]
+__all__ = ["Spacing"]
 
 
-class Turns:
+class Spacing:
     """Turns that follow each other.
 
     Args:

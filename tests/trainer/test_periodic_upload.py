@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_trainer.errors import TryAgainError
-from qtj_trainer.stored.copies import Copies
+from qtj_trainer.stored.periodic_upload import PeriodicUpload
 
 
 class Bucket:
@@ -25,7 +25,7 @@ def bucket() -> Bucket:
 
 
 def test_the_first_growth_is_stored_at_once_and_the_next_one_later(bucket: Bucket) -> None:
-    copies = Copies(bucket.store, "lost")
+    copies = PeriodicUpload(bucket.store, "lost")
     for _ in range(3):
         copies.grown()
 
@@ -33,7 +33,7 @@ def test_the_first_growth_is_stored_at_once_and_the_next_one_later(bucket: Bucke
 
 
 def test_files_that_have_not_grown_are_not_stored_again(bucket: Bucket) -> None:
-    copies = Copies(bucket.store, "lost")
+    copies = PeriodicUpload(bucket.store, "lost")
     copies.catch_up()
     copies.grown()
     copies.catch_up()
@@ -42,7 +42,7 @@ def test_files_that_have_not_grown_are_not_stored_again(bucket: Bucket) -> None:
 
 
 def test_what_a_bucket_has_refused_is_stored_later(bucket: Bucket, caplog: pytest.LogCaptureFixture) -> None:
-    copies = Copies(bucket.store, "the last epochs are lost")
+    copies = PeriodicUpload(bucket.store, "the last epochs are lost")
     bucket.is_out = True
     copies.grown()
     bucket.is_out = False

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from qtj_operator.controller.cache import Cache, job_of
 from qtj_operator.controller.client import Key, Object, Resource
 
-__all__ = ["Feed"]
+__all__ = ["WatchHandler"]
 
 
-class Feed:
+class WatchHandler:
     """The way of objects from the watches to the cache.
 
     Args:

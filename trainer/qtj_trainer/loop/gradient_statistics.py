@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-__all__ = ["moments"]
+__all__ = ["gradient_statistics"]
 
 
-def moments(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
+def gradient_statistics(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
     """Returns mean and variance of each gradient, in turn: (2 * gradients,).
 
     `tf.nn.moments` takes twice as many operations, which are what the step of a small circuit consists of.

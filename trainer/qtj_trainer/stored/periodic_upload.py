@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from qtj_trainer.errors import TrainerError
 
-__all__ = ["Copies"]
+__all__ = ["PeriodicUpload"]
 
 _PAUSE = 10.0
 """Seconds from one copy to the next."""
@@ -17,7 +17,7 @@ _PAUSE = 10.0
 log = logging.getLogger("qtj_trainer")
 
 
-class Copies:
+class PeriodicUpload:
     """The copies of some files. One that fails is a warning: it never ends a training."""
 
     def __init__(self, store: Callable[[], None], lost: str) -> None:

@@ -12,13 +12,13 @@ from tensorboard.plugins.hparams import api_pb2, summary
 from qtj_trainer.stored.exported import circuit_layers
 from qtj_trainer.tensorboard.model_graph import graph_of
 
-__all__ = ["Introduction", "write_introduction", "write_success"]
+__all__ = ["ModelSummary", "write_success", "write_summary"]
 
 log = logging.getLogger("qtj_trainer")
 
 
 @dataclass(frozen=True, slots=True)
-class Introduction:
+class ModelSummary:
     """What is the same in all steps.
 
     Attributes:
@@ -32,24 +32,24 @@ class Introduction:
     drawing: str = ""
 
 
-def write_introduction(introduction: Introduction, name: str, run: Any, train: Any, step: int) -> None:
+def write_summary(found: ModelSummary, name: str, run: Any, train: Any, step: int) -> None:
     """Writes what is known. A part that cannot be drawn is logged and left out.
 
     Args:
-        introduction: What is known.
+        found: What is known.
         name: Name of the run.
         run: The writer of the run itself.
         train: The writer of its curves.
         step: The step after which training continues.
     """
     with run.as_default(0):
-        _write(summary.session_start_pb(_shown(introduction.options), group_name=name))
+        _write(summary.session_start_pb(_shown(found.options), group_name=name))
     with train.as_default(step):
-        if introduction.drawing:
-            tf.summary.text("circuit", f"```\n{introduction.drawing}\n```")
+        if found.drawing:
+            tf.summary.text("circuit", f"```\n{found.drawing}\n```")
         try:
-            tf.summary.graph(graph_of(introduction.model))
-            for layer, pixels in _pictures(introduction.model):
+            tf.summary.graph(graph_of(found.model))
+            for layer, pixels in _pictures(found.model):
                 tf.summary.image(f"circuit/{layer}", pixels[None])
         except Exception as problem:  # noqa: BLE001  a gate may be of any class, and training must not end for a picture
             log.warning("TensorBoard has no picture of the model: %s", " ".join(str(problem).split()))

@@ -15,9 +15,9 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 from qtj_simulator import PQC
 from qtj_trainer.storage import open_store
-from qtj_trainer.tensorboard.board import Board
 from qtj_trainer.tensorboard.circuit_picture import MOST_GATES, picture
-from qtj_trainer.tensorboard.introduction import Introduction
+from qtj_trainer.tensorboard.event_files import Board
+from qtj_trainer.tensorboard.model_summary import ModelSummary
 from qtj_trainer.workloads.qcnn import QcnnOptions
 from tests.trainer.events import read, values
 
@@ -39,7 +39,7 @@ def model() -> tf_keras.Model:
 
 def introduce(folder: Path, made: Any, error: Exception | None = None) -> None:
     with Board(open_store(str(folder)), "uid-1") as board:
-        board.introduce(Introduction(asdict(OPTIONS) | {"workload": "qcnn"}, made, "0: ──H──"), 7)
+        board.introduce(ModelSummary(asdict(OPTIONS) | {"workload": "qcnn"}, made, "0: ──H──"), 7)
         if error:
             raise error
 

@@ -6,12 +6,12 @@ import pytest
 
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
-from qtj_trainer.run.job import Run
+from qtj_trainer.run.training_run import Run
 from qtj_trainer.run.workload_training import WorkloadTraining
 from qtj_trainer.stored.checkpoints import Checkpoint
 from qtj_trainer.stored.position import Epoch, Position
-from qtj_trainer.tensorboard.board import Board
-from qtj_trainer.tensorboard.introduction import Introduction
+from qtj_trainer.tensorboard.event_files import Board
+from qtj_trainer.tensorboard.model_summary import ModelSummary
 from tests.trainer.test_curves import QCNN, loop_of, options_of
 
 Seen = list[tuple[int, int | None]]
@@ -27,7 +27,7 @@ def training(tmp_path: Path) -> WorkloadTraining:
 def seen(training: WorkloadTraining, monkeypatch: pytest.MonkeyPatch) -> Seen:
     introduce, seen = Board.introduce, Seen()
 
-    def watched(board: Board, introduction: Introduction, step: int) -> None:
+    def watched(board: Board, introduction: ModelSummary, step: int) -> None:
         seen.append((step, training.telemetry.progress.step))
         introduce(board, introduction, step)
 

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from qtj_trainer.storage import Store
-from qtj_trainer.stored.copies import Copies
+from qtj_trainer.stored.periodic_upload import PeriodicUpload
 from qtj_trainer.stored.position import Epoch
 
-__all__ = ["ProgramBoard"]
+__all__ = ["ProgramCurves"]
 
 _HELD_OUT = "val_"
 """What Keras puts before the names of scores on the held-out set."""
 
 
-class ProgramBoard:
+class ProgramCurves:
     """Writes the curves of one attempt. Only the leader may use it. What cannot be stored never ends a training."""
 
     def __init__(self, store: Store, run: str, first_step: int) -> None:
@@ -39,7 +39,7 @@ class ProgramBoard:
         self._name = f"events.out.tfevents.{int(time.time()):010d}.{platform.node()}.{os.getpid()}"
         self._first_step = first_step
         self._files: dict[str, io.BytesIO] = {}
-        self._copies = Copies(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
+        self._copies = PeriodicUpload(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
 
     def show(self, epoch: Epoch) -> None:
         """Adds the numbers of an epoch, at its step."""

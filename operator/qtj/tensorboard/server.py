@@ -1,4 +1,4 @@
-"""TensorBoard that ends where it cannot read its folder: `python -m qtj.board.program --logdir=FOLDER ...`.
+"""TensorBoard that ends where it cannot read its folder: `python -m qtj.tensorboard.server --logdir=FOLDER ...`.
 
 By itself it shows an empty page for ever. Its thread that reads curves ends with the first error, for example while a
 bucket is out of reach, and nothing notices (TensorBoard 2.21.0, backend/event_processing/data_ingester.py). A program

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from qtj_contract.memory import Circuits
-from qtj_trainer.loop.apart import Apart
+from qtj_trainer.loop.independent_steps import IndependentSteps
 from qtj_trainer.loop.loop import Numbers
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 from qtj_trainer.workloads.whole_steps import takes_whole_steps
@@ -27,7 +27,7 @@ strategy, _ = start_tensorflow(cluster)
 
 import numpy as np
 import tensorflow as tf
-from qtj_trainer.loop.apart import _of_first
+from qtj_trainer.loop.independent_steps import _of_first
 
 mine = np.array([-1e-300, 0.1, np.inf]) if cluster.leads else np.array([2.0, np.nan, 4.0])
 taken = tf.function(lambda each: strategy.run(_of_first, args=(each,)))(mine)
@@ -93,10 +93,10 @@ def test_a_follower_takes_the_numbers_and_the_weights_of_the_leader(monkeypatch:
         np.testing.assert_array_equal(ours, mine + 1)
 
 
-def apart(options: QcnnOptions) -> Apart:
+def apart(options: QcnnOptions) -> IndependentSteps:
     split = QCNN.split(options)
     training, held_out = QCNN.encode(split.training, options), QCNN.encode(split.held_out, options)
-    return Apart(QCNN, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+    return IndependentSteps(QCNN, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
 
 
 def test_both_workers_get_the_numbers_of_the_leader_as_they_are(trainer: Trainer, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Reading a job's children: all that it controls, and nothing that merely looks like it."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from qtj_contract import Progress, TerminationMessage
@@ -18,6 +19,7 @@ from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas
 from tests.jobs import a_container, a_job, a_template
 
 JOB = a_job(workers=2, inference={})
+NOW = datetime(2026, 7, 29, 8, 0, tzinfo=UTC)
 MEASURED = TerminationMessage(metrics={"mse": 0.2})
 
 
@@ -44,7 +46,7 @@ async def gang(job: Job = JOB) -> Cluster:
 
 
 async def seen(cluster: Cluster) -> Observed:
-    return await observe(cluster, NoProgress(), first_attempt(JOB))
+    return await observe(cluster, NoProgress(), first_attempt(JOB), NOW)
 
 
 async def test_every_child_is_seen() -> None:
@@ -144,7 +146,7 @@ async def test_an_inference_job_that_ends_while_we_read_is_not_seen_complete_wit
     cluster = await gang()
     await cluster.create(Resource.JOBS, inference())
 
-    world = await observe(EndsBetween(cluster), NoProgress(), JOB)
+    world = await observe(EndsBetween(cluster), NoProgress(), JOB, NOW)
 
     assert world.inference is not None
     assert not world.inference.complete or world.inference.result is not None
@@ -156,7 +158,7 @@ async def test_the_progress_is_that_of_the_leader_that_runs() -> None:
     progress = Replicas()
     progress.leader = Progress(epoch=1, epochs=2, step=3)
 
-    world = await observe(cluster, progress, first_attempt(JOB))
+    world = await observe(cluster, progress, first_attempt(JOB), NOW)
 
     assert world.progress == progress.leader
     assert world.asked == {JOB.leader: "10.0.0.7"}
@@ -176,7 +178,7 @@ async def test_the_evaluator_is_asked_beside_the_leader() -> None:
     progress = Replicas()
     progress.evaluator = Progress(epoch=1, step=7, validation_loss=0.25)
 
-    world = await observe(cluster, progress, first_attempt(job))
+    world = await observe(cluster, progress, first_attempt(job), NOW)
 
     assert (world.progress, world.evaluation) == (None, progress.evaluator)
     assert world.asked == {job.leader: "10.0.0.7", EVALUATOR: "10.0.0.7"}
@@ -213,7 +215,7 @@ async def test_a_proxy_that_a_mesh_puts_first_does_not_speak_for_the_program() -
     cluster = await gang(job)
     cluster.store.update(Resource.PODS, "lab", "qcnn-worker-0", behind_a_proxy)
 
-    world = await observe(cluster, NoProgress(), first_attempt(job))
+    world = await observe(cluster, NoProgress(), first_attempt(job), NOW)
 
     assert world.leader is not None
     assert (world.leader.succeeded, world.leader.lingers) == (True, True)
@@ -232,7 +234,7 @@ async def test_nor_does_it_for_inference() -> None:
     await cluster.create(Resource.PODS, {"metadata": meta, "spec": template["spec"]})
     cluster.store.update(Resource.PODS, "lab", "qcnn-inference-x", behind_a_proxy)
 
-    world = await observe(cluster, NoProgress(), first_attempt(job))
+    world = await observe(cluster, NoProgress(), first_attempt(job), NOW)
 
     assert world.inference is not None
     assert world.inference.done

@@ -177,3 +177,29 @@ async def test_a_job_is_looked_at_again_after_a_read_in_the_middle_of_a_pass_has
     await fails_to_patch(far)
     await far.client.get(PODS, "lab", "a")
     assert far.hints == [], "what is as it was known is no news"
+
+
+async def test_a_deadline_is_judged_by_what_the_api_server_knows_not_by_a_watch_that_is_behind() -> None:
+    lab = Watched()
+    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
+    await lab.settles()
+    lab.stalled.add(PODS)
+    lab.kubelet.starts()
+    lab.waits(seconds=61)
+
+    await lab.settles()
+
+    assert await lab.phase() == "Running"
+
+
+async def test_a_job_that_is_late_reads_its_pods_once_and_fails() -> None:
+    lab = Watched()
+    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
+    await lab.settles()
+    lab.waits(seconds=61)
+    lab.client.calls.clear()
+
+    await lab.settles()
+
+    assert await lab.phase() == "Failed"
+    assert lab.reads.count("list pods *") == 1

@@ -15,6 +15,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.observe_tensorboard import with_board
 from qtj_operator.controller.progress import NoProgress
+from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.core.decision import Action, Create, Delete, Restore
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.tensorboard import tensorboard
@@ -55,7 +56,7 @@ async def seen(client: Client, server: ApiServer, namespace: str) -> Observed:
     """What a pass sees of the job, which has started."""
     raw = server.get("qtj", "qcnn", "-n", namespace)
     job = Job.parse({**raw, "status": {"attempt": 1}})
-    return await with_board(client, await observe(client, NoProgress(), job))
+    return await with_board(client, await observe(client, NoProgress(), job, utc_now()))
 
 
 async def does(client: Client, server: ApiServer, namespace: str) -> list[type[Action]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from qtj_operator.api.job import EVALUATOR, Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
@@ -12,6 +13,7 @@ from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
+from qtj_operator.core.overdue import is_late
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.pod_group import PodGroup
@@ -21,7 +23,12 @@ __all__ = ["observe"]
 
 
 async def observe(
-    client: Client, progress: ProgressSource, job: Job, platform: Platform = CLUSTER, memory: JobMemory | None = None
+    client: Client,
+    progress: ProgressSource,
+    job: Job,
+    now: datetime,
+    platform: Platform = CLUSTER,
+    memory: JobMemory | None = None,
 ) -> Observed:
     """Returns the job with every child that it controls; an object that merely carries our labels is not one."""
     key = job.namespace, job.name
@@ -30,9 +37,9 @@ async def observe(
     memory.services.begin()
     labels = {LABEL_JOB: job.name}
     # Pods are read after the inference Job, and where that has just ended, from the API server: so its pod, with the
-    # result, is in sight. The watch of pods may be behind that of Jobs.
+    # result, is in sight. The watch of pods may be behind that of Jobs, and behind a deadline, which is final.
     inference = await client.get(Resource.JOBS, job.namespace, inference_name(job.name))
-    fresh = not job.is_over and inference is not None and has_ended(inference)
+    fresh = is_late(job, now) or (not job.is_over and inference is not None and has_ended(inference))
     pods = await client.list(Resource.PODS, job.namespace, labels, fresh=fresh)
     services = await client.list(Resource.SERVICES, job.namespace, labels)
     mains = {role.task_type: _main_name(job, role) for role, _ in job.spec.replica_specs}

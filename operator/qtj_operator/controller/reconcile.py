@@ -143,7 +143,7 @@ class Reconciler:
 
     async def _observe(self, job: Job, memory: JobMemory, now: datetime) -> Observed:
         """Returns what there is, and what became of earlier actions."""
-        seen = await observe(self.client, self.progress, job, self.platform, memory)
+        seen = await observe(self.client, self.progress, job, now, self.platform, memory)
         memory.saw(seen)
         seen = await with_killed(self.client, seen, memory.killed)
         seen = await with_told(self.client, seen, memory.events, now)

@@ -13,18 +13,27 @@ from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.queued import is_held, not_counted
 
-__all__ = ["next_deadline", "overdue"]
+__all__ = ["is_late", "next_deadline", "overdue"]
 
 
 def overdue(seen: Observed, now: datetime) -> Move | None:
     """A job that takes longer than its author allows fails in any phase.
 
-    Work that is done counts, however late the operator observes it.
+    Work that is done counts, however late the operator observes it, and so does a gang that has started.
     """
-    late = None if is_held(seen) else next((fact for due, fact in _deadlines(seen.job, now) if due <= now), None)
-    if late is None:
+    late = None if is_held(seen) else _late(seen.job, now)
+    if late is None or (late.reason == Reason.PENDING_DEADLINE_EXCEEDED and seen.gang_runs):
         return None
     return _inference_cut_off(seen, late) if seen.job.is_trained else Move(conditions=(late,))
+
+
+def is_late(job: Job, now: datetime) -> bool:
+    """Whether a deadline is over by the job alone: what has happened in time is to be looked for once more."""
+    return not (job.is_suspended or job.is_over) and _late(job, now) is not None
+
+
+def _late(job: Job, now: datetime) -> Fact | None:
+    return next((fact for due, fact in _deadlines(job, now) if due <= now), None)
 
 
 def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:

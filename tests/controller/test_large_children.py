@@ -19,7 +19,7 @@ from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
-from tests.controller.api_objects import connected, service
+from tests.controller.api_objects import connected, pod, service
 from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.served import served
 from tests.controller.test_reflector import LABELS, SERVICES, soon, watching
@@ -103,6 +103,15 @@ def test_of_a_large_child_little_is_kept(more: Mapping[str, Any]) -> None:
     assert len(json.dumps(kept)) < 500
     assert kept["metadata"]["labels"] == LABELS
     assert is_controlled_by(kept, "u") == ("labels" in more.get("metadata", {})), "what is cut is nobody's child"
+
+
+def test_a_pod_with_the_longest_messages_is_kept() -> None:
+    ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": "\1" * 4096}}
+    there = pod("lab", containers=[{"name": name} for name in "abc"])
+    there["metadata"] |= {"uid": "1", "resourceVersion": "7", "ownerReferences": [OWNER]}
+    there["status"] = {"phase": "Failed", "containerStatuses": [{"name": name, "state": ended} for name in "abc"]}
+
+    assert trimmed(Resource.PODS, there)["status"] == there["status"]
 
 
 async def test_of_large_events_about_a_pod_few_are_read() -> None:

@@ -55,9 +55,12 @@ def regular(path: Path) -> BinaryIO:
         OSError: It cannot be opened, or is something else, such as a device or a FIFO, which may never end.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        is_folder = stat.S_ISDIR(mode)
+        why = "Is a directory" if is_folder else "it is no regular file"
+        raise OSError(errno.EISDIR if is_folder else errno.EINVAL, why, str(path))
     return os.fdopen(descriptor, "rb")
 
 

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
+from qtj_contract.whole_file import regular
+
 __all__ = ["ProgramSource", "read_source"]
 
 _MOST_FILES = 200
@@ -110,7 +112,10 @@ def read_source(
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text() if path.stat().st_size <= _MOST_BYTES_OF_CODE else None
+        with regular(path) as file:
+            text = file.read(_MOST_BYTES_OF_CODE + 1)
+        lines = text.decode().replace("\r\n", "\n").replace("\r", "\n")
+        return lines if len(text) <= _MOST_BYTES_OF_CODE else None
     except (OSError, ValueError):
         return None
 

@@ -100,11 +100,6 @@ async def test_a_job_whose_record_of_owners_alone_is_too_large_is_read() -> None
     assert (await decode(JOBS, text))["spec"] == job["spec"]
 
 
-async def test_what_else_is_nested_too_deeply_is_no_json_and_no_error_of_another_kind() -> None:
-    with pytest.raises(ValueError, match="deep"):
-        await decode(Resource.PODS, nested(100_000).encode())
-
-
 async def test_the_event_of_a_job_that_is_too_large_has_its_identity() -> None:
     line = b'{"type":"ADDED","object":' + deep("a", uid="1") + b"}"
     event = json.loads(await decode_event(line))

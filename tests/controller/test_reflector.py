@@ -124,7 +124,7 @@ def _selector(seen: Watching, namespace: str) -> object:
 async def test_a_list_of_several_pages_is_known_as_a_whole(
     client: ApiClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api.PAGE", 2)
+    monkeypatch.setattr("qtj_operator.cluster.decode.PAGE", 2)
     for name in ("a", "b", "c", "d", "e"):
         await create(client, namespace, name)
 

@@ -1,7 +1,9 @@
 """Damaged records of a run: each command tells what it can, and never ends in a traceback."""
 
 import json
+import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,26 @@ def run(folder: Path) -> Path:
 
 def test_a_whole_run_is_told_by_each_command(run: Path) -> None:
     assert [qtj(*words).code for words in COMMANDS] == [0] * len(COMMANDS)
+
+
+ENDLESS: dict[str, Callable[[Path], object]] = {
+    "a FIFO": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a folder": Path.mkdir,
+    "nested deeply": lambda path: path.write_text('{"a":' * 100_000),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_what_stands_in_place_of_a_record_stops_no_command(run: Path, kind: str) -> None:
+    for path in sorted(path for path in run.rglob("*") if path.is_file()):
+        good = path.read_bytes()
+        path.unlink()
+        ENDLESS[kind](path)
+        for words in COMMANDS:
+            assert qtj(*words).code in {0, 2}, (path, words)
+        path.rmdir() if path.is_dir() else path.unlink()
+        path.write_bytes(good)
 
 
 def test_no_damaged_record_ends_in_a_traceback(run: Path) -> None:

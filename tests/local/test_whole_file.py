@@ -1,5 +1,6 @@
 """Files are written whole or not at all, and never through a link."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from qtj.local.folder import Folder
 from qtj.local.pod_record import record_pod
 from qtj.local.store import Change
 from qtj_contract.progress import Progress
-from qtj_contract.whole_file import growing, write_whole
+from qtj_contract.whole_file import growing, read_regular, write_whole
 from qtj_operator.controller.client import Resource
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.stored.progress_log import log_progress
@@ -86,3 +87,17 @@ def test_a_run_writes_through_no_link_that_was_planted_in_its_folder(folder: Fol
     WRITERS[name](folder)
 
     assert precious.read_text() == "precious"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir, lambda _: None])
+def test_what_never_ends_is_no_file_to_read(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    make(tmp_path / "record")
+
+    with pytest.raises(OSError):  # noqa: PT011  each has an errno of its own
+        read_regular(tmp_path / "record")
+
+
+def test_a_regular_file_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "record").write_bytes(b"a\r\n" * 100_000)
+
+    assert read_regular(tmp_path / "record") == b"a\r\n" * 100_000

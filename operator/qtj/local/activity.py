@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from qtj_contract.progress_log import append_line
-from qtj_contract.whole_file import growing, write_whole
+from qtj_contract.whole_file import growing, read_regular, write_whole
 
 __all__ = ["Activity", "activities_of", "activity_in_folder"]
 
@@ -51,7 +51,7 @@ class Activity:
 def activity_in_folder(folder: Path) -> str | None:
     """Returns the last activity of a run's program; None if it has reported none."""
     try:
-        return (folder / _NAME).read_text("utf-8", errors="replace")
+        return read_regular(folder / _NAME).decode(errors="replace")
     except OSError:
         return None
 
@@ -59,7 +59,7 @@ def activity_in_folder(folder: Path) -> str | None:
 def activities_of(folder: Path) -> Sequence[tuple[datetime, str]]:
     """Returns the reported activities of a run's program with their times, oldest first; "" means that it trained."""
     try:
-        lines = (folder / _LOG).read_text("utf-8", errors="replace").split("\n")
+        lines = read_regular(folder / _LOG).decode(errors="replace").split("\n")
     except OSError:
         return ()
     return [each for line in lines for each in _activity(line)]

@@ -31,7 +31,7 @@ from qtj.local.logfiles import in_order
 from qtj.local.records import is_record, moved
 from qtj_contract.progress_log import append_line
 from qtj_contract.stored_source import FOLDER as SOURCE
-from qtj_contract.whole_file import growing, write_whole
+from qtj_contract.whole_file import growing, read_regular, write_whole
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.controller.client import Object
 
@@ -101,8 +101,8 @@ class Folder:
     def _marked(self, name: str, kind: type[T]) -> T | None:
         """Returns a field of the mark; None if it does not have the field with this type."""
         try:
-            mark = json.loads((self.path / _MARK).read_text())
-        except (OSError, ValueError):
+            mark = json.loads(read_regular(self.path / _MARK))
+        except (OSError, ValueError, RecursionError):
             return None
         value = mark.get(name) if isinstance(mark, dict) else None
         return value if isinstance(value, kind) else None
@@ -226,7 +226,7 @@ class Folder:
         if not self.is_ours:
             raise FolderError(f"there is no run in {self.path}: nothing was run there yet")
         try:
-            job = json.loads(path.read_text())
+            job = json.loads(read_regular(path))
         except FileNotFoundError:
             raise FolderError(f"the run in {self.path} was stopped before its job started: run it again") from None
         except OSError as problem:
@@ -243,7 +243,7 @@ class Folder:
     @property
     def logs(self) -> list[Path]:
         """The logs: by attempt and replica, those of inference last."""
-        return in_order((self.path / _LOGS).glob("*.log"))
+        return in_order(path for path in (self.path / _LOGS).glob("*.log") if path.is_file())
 
     def log(self, pod: Object) -> Callable[[bytes], None]:
         """Returns a function that writes to the log of a pod; output is lost if the disk is full."""
@@ -275,7 +275,7 @@ class Folder:
     def is_to_stop_at_once(self) -> bool:
         """Whether the programs are to be killed."""
         with suppress(OSError):
-            return (self.path / _STOP).read_text() == _KILL
+            return read_regular(self.path / _STOP) == _KILL.encode()
         return False
 
     def clear_stop_request(self) -> None:

@@ -9,6 +9,7 @@ from qtj.local.activity import activity_in_folder
 from qtj.local.folder import EVENTS, Folder, FolderError
 from qtj.local.records import is_over
 from qtj.local.store import Change
+from qtj_contract.whole_file import regular
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Resource
@@ -83,7 +84,7 @@ def _record(folder: Folder) -> dict[str, Any] | None:
 def _events_since(folder: Folder, position: int) -> tuple[list[dict[str, Any]], int]:
     """Returns the events that were written from a position on, and their end; an incomplete line is read later."""
     try:
-        with (folder.path / EVENTS).open("rb") as file:
+        with regular(folder.path / EVENTS) as file:
             file.seek(position)
             written = file.read()
     except OSError:  # there is none yet

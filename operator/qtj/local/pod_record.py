@@ -15,7 +15,7 @@ from typing import Any
 
 from qtj.local.store import Change
 from qtj_contract.progress_log import append_line
-from qtj_contract.whole_file import growing
+from qtj_contract.whole_file import growing, read_regular
 from qtj_operator.api.job import main_container
 from qtj_operator.controller.children import PodObject
 from qtj_operator.controller.client import Object
@@ -46,7 +46,7 @@ def recorded_pods(folder: Path) -> Sequence[Object]:
     A run of an earlier version has none.
     """
     try:
-        lines = (folder / _NAME).read_text("utf-8", errors="replace").split("\n")
+        lines = read_regular(folder / _NAME).decode(errors="replace").split("\n")
     except OSError:
         return ()
     return list({pod["metadata"]["name"]: pod for line in lines for pod in _pods_in(line)}.values())

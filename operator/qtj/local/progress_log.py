@@ -26,6 +26,7 @@ from qtj_contract.progress_log import (
     progress_line,
     read_progress,
 )
+from qtj_contract.whole_file import read_regular
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.core.status import progress_status
@@ -94,7 +95,7 @@ def recorded_lines(folder: Path) -> str:
         OSError: The record exists, but cannot be read.
     """
     try:
-        return (folder / _NAME).read_text("utf-8", errors="replace")
+        return read_regular(folder / _NAME).decode(errors="replace")
     except FileNotFoundError:
         return ""
 
@@ -114,7 +115,7 @@ def _epochs_in(lines: bytes) -> Sequence[EpochRecord]:
 
 def _text(path: Path) -> str:
     with suppress(OSError):
-        return path.read_text("utf-8", errors="replace")
+        return read_regular(path).decode(errors="replace")
     return ""
 
 

@@ -1,11 +1,11 @@
 """The termination message of a container: what its program wrote, as a kubelet reads it."""
 
-import os
-import stat
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from qtj_contract import TERMINATION_MESSAGE_LIMIT, TerminationMessage
+from qtj_contract.whole_file import regular
 from qtj_operator.api.job import main_container
 from qtj_operator.controller.client import Object
 
@@ -35,14 +35,6 @@ def termination_message(pod: Object, code: int, file: Path, tail: str, unhealthy
 
 def _read(file: Path) -> str:
     """Returns the start of a regular file: a program may have put something there that never ends, such as a FIFO."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    except OSError:
-        return ""
-    try:
-        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        return os.read(descriptor, TERMINATION_MESSAGE_LIMIT).decode(errors="replace") if is_file else ""
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
+    with suppress(OSError), regular(file) as opened:
+        return opened.read(TERMINATION_MESSAGE_LIMIT).decode(errors="replace")
+    return ""

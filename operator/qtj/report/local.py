@@ -18,6 +18,7 @@ from qtj.runs.folders import RecordedRun
 from qtj.runs.line_view import end_sentence
 from qtj.runs.programs import earlier_programs
 from qtj_contract import TerminationMessage
+from qtj_contract.whole_file import read_regular
 from qtj_operator.api.job import training_id
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Status
@@ -73,7 +74,7 @@ def _owners(meta: Mapping[str, Any], status: Status) -> Collection[str | None]:
 def _result(folder: Path, owners: Collection[str | None], notes: list[str]) -> Mapping[str, float]:
     """Returns the metrics of result.json, which is on this machine unless the artifacts are in a bucket."""
     try:
-        text = (folder / _RESULT).read_text("utf-8", errors="replace")
+        text = read_regular(folder / _RESULT).decode(errors="replace")
     except FileNotFoundError:
         return {}
     except OSError as problem:

@@ -2,6 +2,7 @@
 
 import warnings
 
+from qtj_contract.whole_file import read_regular
 from qtj_report.artifacts import NoAccessError, file_of
 
 __all__ = ["read_any", "read_file"]
@@ -16,7 +17,7 @@ def read_file(uri: str) -> bytes | None:
     if path is None:
         raise NoAccessError(f"they are in the bucket: {uri.rpartition('/')[0]}")
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except FileNotFoundError:
         return None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from qtj.runs.status_text import phase_message
 from qtj.terminal.text import truncate
 from qtj_contract import printable
+from qtj_contract.whole_file import regular
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.names import inference_name
 from qtj_operator.controller.client import Object
@@ -60,7 +61,7 @@ def _is_of_inference(job: Object) -> bool:
 def _lines(path: Path) -> Sequence[str]:
     """Returns the last lines. Of a progress bar, only the last state is kept."""
     try:
-        with path.open("rb") as file:
+        with regular(path) as file:
             file.seek(max(0, path.stat().st_size - _READ_BYTES))
             text = file.read().decode(errors="replace")
     except OSError:

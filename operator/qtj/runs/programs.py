@@ -8,7 +8,7 @@ from typing import Any
 from qtj.local.variables import as_text
 from qtj_contract.program_source import ProgramSource, read_source
 from qtj_contract.stored_source import FOLDER, changes, newest, programs_from, stored_files
-from qtj_contract.whole_file import write_whole
+from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.job import is_trainer, main_container
 
 __all__ = ["changed_arguments", "changed_programs", "earlier_programs", "programs_of", "store_programs"]
@@ -29,8 +29,8 @@ def earlier_programs(folder: Path) -> Programs | None:
     """Returns the programs that a run was started with last; None if they are not known."""
     number = _newest(folder)
     try:
-        return programs_from((folder / FOLDER / str(number) / "source.json").read_bytes()) if number else None
-    except (OSError, ValueError):
+        return programs_from(read_regular(folder / FOLDER / str(number) / "source.json")) if number else None
+    except (OSError, ValueError, RecursionError):
         return None
 
 

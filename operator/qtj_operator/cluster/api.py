@@ -15,7 +15,7 @@ from kubernetes.aio import client as kubernetes
 
 from qtj_operator.cluster.agent import USER_AGENT
 from qtj_operator.cluster.clock import ServerClock
-from qtj_operator.cluster.decode import PAGE, Pages, decode
+from qtj_operator.cluster.decode import Pages, decode, decode_child_event
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
@@ -87,9 +87,11 @@ class ApiClient:
 
     async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:
         """See `Client.events_about`."""
-        query = {"limit": str(PAGE), "fieldSelector": f"involvedObject.uid={uid}"}
-        found: Mapping[str, Any] = await self._request("GET", Resource.EVENTS, namespace, query=query)
-        events: Sequence[Object] = found.get("items") or ()
+        query, size = {"fieldSelector": f"involvedObject.uid={uid}"}, Pages(Resource.EVENTS)
+        page = None
+        while page is None:
+            page = await self._page(Resource.EVENTS, namespace, {**query, "limit": str(size.limit)}, size)
+        events: Sequence[Object] = page.get("items") or ()
         return events
 
     async def pages(
@@ -146,7 +148,7 @@ class ApiClient:
                     raise _refusal(answer, await answer.read())
                 try:
                     async for line in answer.content:
-                        yield json.loads(line)
+                        yield await decode_child_event(line)
                 finally:
                     _hang_up(answer)
         except (*_BROKEN, ValueError) as error:

@@ -3,22 +3,27 @@
 One user's job must stop neither the others nor the operator. So its bytes are looked at before they are decoded, and
 what is beyond the limits (`qtj_operator/api/limits.py`) becomes an object with the reason, which a pass writes into the
 job's status.
+
+The same user may write a Pod or a Service with the label of a job, and with a record of owners that has 9,000 levels:
+the API server accepts that too. Of such a child only the identity is known, and no owner, so no job takes it for its.
 """
 
 import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import aiohttp
 
 from qtj_operator.api.limits import BEYOND, MOST_BYTES, RAW_BYTES, beyond, is_decodable
+from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.cluster.scan import Wanted, fields
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.packed import packed
 
-__all__ = ["PAGE", "Pages", "decode", "decode_event"]
+__all__ = ["PAGE", "Pages", "decode", "decode_child_event", "decode_event"]
 
 T = TypeVar("T")
 
@@ -38,6 +43,9 @@ _JOB: Wanted = {
     "status": None,
 }
 """What is read of a job that is too large: who it is, who manages it, and what the operator has recorded."""
+
+_OTHER: Wanted = {"apiVersion": None, "kind": None, "metadata": {**dict.fromkeys(_META), "labels": {LABEL_JOB: None}}}
+"""What is read of anything else that is too large."""
 
 
 async def decode(resource: Resource, text: bytes) -> Any:
@@ -60,6 +68,15 @@ async def decode_event(line: bytes) -> bytes:
     return await _aside(_event, line)
 
 
+async def decode_child_event(line: bytes) -> Any:
+    """Returns an event of a watch of children, with no more of its object than is wanted where that is too large.
+
+    Raises:
+        ValueError: It is no JSON.
+    """
+    return await _aside(_child_event, line)
+
+
 async def _aside(work: Callable[[bytes], T], text: bytes) -> T:
     """Does what may take a tenth of a second beside the event loop, one after the other."""
     if len(text) <= MOST_BYTES:
@@ -68,10 +85,19 @@ async def _aside(work: Callable[[bytes], T], text: bytes) -> T:
 
 
 def _other(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("this is nested too deeply") from error
+    return _decoded(text, _OTHER)
+
+
+def _child_event(line: bytes) -> Any:
+    return _decoded(line, {"type": None, "object": _OTHER})
+
+
+def _decoded(text: bytes, wanted: Wanted) -> Any:
+    """Returns an object, or what is wanted of one that is too large or too deep: most are small, and cost no look."""
+    if len(text) <= MOST_BYTES or is_decodable(text):
+        with suppress(RecursionError):
+            return json.loads(text)
+    return fields(text, wanted)
 
 
 def _job(text: bytes) -> Any:
@@ -140,16 +166,13 @@ class Pages:
         return bytes(text)
 
     def _page(self, text: bytes) -> Object | None:
-        if not self._are_jobs:
-            other: Object = _other(text)
-            return other
         if is_decodable(text):
-            page = json.loads(text)
-            page["items"] = list(map(_judged, page["items"]))
-            return page  # type: ignore[no-any-return]
+            page: Object = json.loads(text)
+            return {**page, "items": list(map(_judged, page["items"]))} if self._are_jobs else page
         if self.limit > 1:
             return None
-        one: Object = fields(text, {"metadata": None, "items": [_JOB]})
-        for job in one["items"]:
-            job[BEYOND] = beyond(text)
+        one: Object = fields(text, {"metadata": None, "items": [_JOB if self._are_jobs else _OTHER]})
+        if self._are_jobs:
+            for job in one["items"]:
+                job[BEYOND] = beyond(text)
         return one

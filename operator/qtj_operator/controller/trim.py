@@ -4,12 +4,14 @@ A pod is 5 to 20 KB of JSON, most of it `managedFields`, its template and condit
 thousands of pods. What is kept follows from the models that read it.
 """
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE
 from qtj_operator.controller.children import DeploymentObject, JobObject, PodObject, ServiceObject
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.packed import PackedJob
@@ -23,20 +25,38 @@ _MODELS: Mapping[Resource, type[BaseModel]] = {
     Resource.SERVICES: ServiceObject,
 }
 
-_IDENTITY = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "labels", "ownerReferences")
+_LABELS = (LABEL_JOB, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT, LABEL_INFERENCE)
+"""The labels that decisions read. Others may be thousands."""
+
+_MOST_BYTES = 96 * 1024
+"""The most bytes of a child, as JSON, of what is kept of it. A pod has about one thousand, and one whose containers end
+with 12 KiB of control characters 74; whoever may write Services in a namespace may give one 20,000 ports."""
+
+_IDENTITY = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "ownerReferences")
 """Fields of every object's metadata by which it is found, and found to be ours."""
 
 _Shape = dict[str, Any]
 """By a field's name in JSON the shape of what is in it; None where all of it is kept."""
 
+_OF_LABELS: _Shape = dict.fromkeys(_LABELS)
+_STRANGER: _Shape = {
+    "metadata": {
+        **dict.fromkeys(("name", "namespace", "uid", "resourceVersion", "creationTimestamp")),
+        "labels": _OF_LABELS,
+    }
+}
+
 
 def trimmed(resource: Resource, obj: Object) -> Object:
-    """Returns the object without what no decision reads; a QuantumTrainingJob is packed, and a packed one stays so."""
+    """Returns the object without what no decision reads; a QuantumTrainingJob is packed, and a packed one stays so.
+
+    Of a child that is too large the identity is kept, without its owner: no job takes it for its.
+    """
     model = _MODELS.get(resource)
     if model is None:
         return obj if isinstance(obj, PackedJob) else PackedJob(obj)
     kept: Object = _kept(obj, _shape(model))
-    return kept
+    return kept if len(json.dumps(kept, ensure_ascii=False)) <= _MOST_BYTES else _kept(kept, _STRANGER)
 
 
 @cache
@@ -47,7 +67,7 @@ def _shape(model: type[BaseModel]) -> _Shape:
         inner = _model_in(field.annotation)
         shape[field.alias or name] = inner and _shape(inner)
     if "metadata" in shape:
-        shape["metadata"] = {**shape["metadata"], **dict.fromkeys(_IDENTITY)}
+        shape["metadata"] = {**shape["metadata"], **dict.fromkeys(_IDENTITY), "labels": _OF_LABELS}
     return shape
 
 

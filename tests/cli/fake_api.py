@@ -111,7 +111,7 @@ def fake_api(kubeconfig: Path) -> Iterator[FakeApi]:
 
         do_GET = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815  the names of the library
 
-        def log_message(self, *_: object) -> None:  # type: ignore[override]
+        def log_message(self, *_: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

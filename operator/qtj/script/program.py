@@ -97,7 +97,8 @@ def job_name(path: Path, name: str | None) -> str:
     """
     made = name or re.sub("[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     if not re.fullmatch(NAME_PATTERN, made) or len(made) > MAX_NAME_LENGTH:
-        what = f'"{made}" from the name of the file is no name for a job' if name is None else f'"{made}" is none'
+        whose = "" if name else f", made of the name of {path.name},"
+        what = f'"{made}"{whose} cannot be the name of a job'
         rule = f"it starts with a letter, holds only a-z, 0-9 and -, and has at most {MAX_NAME_LENGTH} characters"
         raise InputError(f"--name: {what}: {rule}")
     return made

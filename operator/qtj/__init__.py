@@ -7,9 +7,11 @@ Layers, each importing only from those below it::
     report                        the results of a run
     monitor                       jobs of this machine and of a cluster: their phase, replicas, logs and events
     runs, retry                   runs on this machine; a failed job on a cluster, restarted
+    submit, control               a job on a cluster: created from a program or a file; suspended, resumed, deleted
     cluster                       a connection to a cluster
     preview                       what a job would create and need
     checks                        all checks of a job before it is started
+    script                        a job made of a program in Python
     files                         files with jobs: YAML with the line of each field
     rules                         Kubernetes' own rules for a pod template
     terminal                      text, errors and output, for all commands

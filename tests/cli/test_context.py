@@ -10,7 +10,19 @@ from qtj.cluster.choice import CHOICE
 from tests.cli.qtj import qtj
 from tests.cli.test_kubectl_plugin import plugin
 
-COMMANDS = ("status", "top", "logs", "events", "report", "tensorboard", "profile", "retry", "doctor")
+COMMANDS = (
+    "status",
+    "top",
+    "logs",
+    "events",
+    "report",
+    "tensorboard",
+    "profile",
+    "retry",
+    "doctor",
+    "suspend",
+    "delete",
+)
 
 
 def kubeconfig(path: Path, **namespaces: str) -> Path:

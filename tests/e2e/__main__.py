@@ -19,6 +19,7 @@ from tests.e2e import (
     qcnn,
     rendered,
     same_status,
+    submitted,
     tensorboard,
     tutorial,
 )
@@ -59,6 +60,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
     "dead-lock": hangs.dead_lock,
+    "submitted": submitted.run,
     "tutorial": tutorial.run,
     "tensorboard": tensorboard.run,
     "profile": profiled,

@@ -16,23 +16,46 @@ __all__ = [
     "DryRun",
     "Epochs",
     "File",
+    "FileOrProgram",
     "Filename",
     "JobName",
     "JobNames",
+    "JobTitle",
     "Kubeconfig",
     "Namespace",
     "OneJob",
+    "ProgramArguments",
     "RunName",
     "RunNames",
     "RunOrFile",
     "Settings",
     "Verbose",
+    "Workers",
     "one_file",
 ]
 
 File = Annotated[
     Path | None,
     typer.Argument(metavar="FILE", help="YAML with a QuantumTrainingJob, or several; - reads stdin."),
+]
+FileOrProgram = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE",
+        help="YAML with a QuantumTrainingJob, or several; - reads stdin. Or a program in Python, FILE.py.",
+    ),
+]
+ProgramArguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ARGS", help="The arguments of the program FILE.py, after --.", show_default=False),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Workers that train the program together.", show_default="1"),
+]
+JobTitle = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="The name of the program's job.", show_default="that of the file"),
 ]
 Filename = Annotated[
     Path | None,

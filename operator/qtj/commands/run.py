@@ -12,12 +12,15 @@ from qtj.commands.parameters import (
     Cluster,
     DryRun,
     Epochs,
-    File,
     Filename,
+    FileOrProgram,
+    JobTitle,
     Namespace,
+    ProgramArguments,
     RunNames,
     Settings,
     Verbose,
+    Workers,
     one_file,
 )
 from qtj.commands.place import is_on_cluster, job_of_cluster
@@ -29,12 +32,15 @@ __all__ = ["COMMANDS"]
 
 
 def run(
-    file: File = None,
+    file: FileOrProgram = None,
+    arguments: ProgramArguments = None,
     filename: Filename = None,
     settings: Settings = None,
     artifacts: Artifacts = None,
     output: Output = None,
     epochs: Epochs = None,
+    workers: Workers = None,
+    name: JobTitle = None,
     *,
     resume: Annotated[
         bool,
@@ -51,6 +57,8 @@ def run(
 ) -> None:
     """Run a job on this machine: pods are processes, the rest is as on a cluster.
 
+    FILE is a job in YAML, or a program in Python, which needs no YAML: it runs in its own folder, as a job of its name.
+
     Each run has a folder of its own. Ctrl-C suspends it, and the next run continues from its last checkpoint. A second
     Ctrl-C kills its programs.
 
@@ -59,6 +67,7 @@ def run(
     with input_checked():
         from qtj.report.page_file import page_at_end
         from qtj.runs.run import Options, run_file
+        from qtj.script.documents import ProgramOptions
 
         if resume and fresh:
             raise InputError("--resume and --fresh contradict each other: leave one of them out")
@@ -66,6 +75,7 @@ def run(
             raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
         options = Options(
             file=one_file(file, filename),
+            program=ProgramOptions(arguments=arguments or (), name=name, workers=workers),
             settings=[*(settings or ()), *([f"--epochs={epochs}"] if epochs else ())],
             artifacts=artifacts,
             resume=resume,
@@ -153,7 +163,15 @@ def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat |
 
 
 COMMANDS = (
-    Command(run, ("qtj run examples/qcnn.yaml", "qtj run examples/qcnn.yaml -d", "qtj run --dry-run - < job.yaml")),
+    Command(
+        run,
+        (
+            "qtj run examples/qcnn.yaml",
+            "qtj run examples/qcnn.yaml -d",
+            "qtj run --dry-run - < job.yaml",
+            "qtj run train.py -- --seed 1",
+        ),
+    ),
     Command(
         report,
         (

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-__all__ = ["CORE_TAG", "SCALARS", "KubectlLoader", "is_merge"]
+__all__ = ["CORE_TAG", "SCALARS", "KubectlDumper", "KubectlLoader", "is_merge"]
 
 CORE_TAG = "tag:yaml.org,2002:"
 
@@ -37,6 +37,19 @@ class KubectlLoader(yaml.SafeLoader):
 
 for _name, (_pattern, _first) in _PLAIN.items():
     KubectlLoader.add_implicit_resolver(f"{CORE_TAG}{_name}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+
+
+class KubectlDumper(yaml.SafeDumper):
+    """Puts text in quotes that kubectl would read as something else, such as 1e-3, and keeps lines as they are."""
+
+    yaml_implicit_resolvers = KubectlLoader.yaml_implicit_resolvers
+
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        """Represents text; several lines as a block, unless YAML would change them."""
+        return self.represent_scalar(f"{CORE_TAG}str", text, style="|" if "\n" in text else None)
+
+
+KubectlDumper.add_representer(str, KubectlDumper.represent_str)
 
 
 def is_merge(key: yaml.Node) -> bool:

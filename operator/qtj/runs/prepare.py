@@ -59,7 +59,7 @@ class RunPlan:
     def notes(self, folder: Folder) -> Iterator[str]:
         """Yields what a user should know about its start."""
         artifacts, written = self.artifacts(folder), self.document.manifest["spec"]["artifacts"]["uri"]
-        if artifacts != written:
+        if artifacts != written and folder.path.absolute().parent.as_uri() != written:
             yield f"{self.job}  artifacts are stored in {artifacts}, not in {written}"
         if self.start.note:
             yield f"{self.job}  {self.start.note}"

@@ -32,6 +32,8 @@ from qtj.runs.failed_log import log_tail
 from qtj.runs.line_view import LineView
 from qtj.runs.live_view import view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
+from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
+from qtj.script.program import is_program
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
@@ -48,7 +50,8 @@ class Options:
     """The options of `qtj run`.
 
     Attributes:
-        file: The file.
+        file: The file: YAML, or a program in Python.
+        program: What is said about the program.
         settings: Fields to set.
         artifacts: The place of the artifacts, instead of a folder for each run.
         resume: Whether to continue the last run in any case.
@@ -61,6 +64,7 @@ class Options:
     """
 
     file: Path
+    program: ProgramOptions = NO_OPTIONS
     settings: Sequence[str] = ()
     artifacts: str | None = None
     resume: bool = False
@@ -108,12 +112,12 @@ def run_file(options: Options) -> int:
         InputError: Something has to be corrected first.
     """
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
-    file = read_file(options.file, [Setting.parse(text) for text in options.settings])
+    file, about = _read(options)
     with ExitStack() as stack:
         start_server = partial(_start_server, file, stack)
         server = None if options.dry_run or options.detach else start_server()
         rehearsals = check_file(file, here=True)
-        notes = _check(file, rehearsals, options)
+        notes = [*about, *_check(file, rehearsals, options)]
         plans = plan_runs(file.jobs, options.artifacts, resume=options.resume, fresh=options.fresh)
         if options.dry_run:
             return _dry_run(notes, plans, rehearsals, options)
@@ -123,6 +127,16 @@ def run_file(options: Options) -> int:
             return COMPLETE
         notes = [*notes, *(note for each in prepared for note in each.notes)]
         return _run_attended(notes, prepared, file.configs, server or start_server(), options)
+
+
+def _read(options: Options) -> tuple[File, Sequence[str]]:
+    """Returns the jobs to run, and notes for the user about a program."""
+    settings = [Setting.parse(text) for text in options.settings]
+    options.program.check_unused(options.file)
+    if not is_program(options.file):
+        return read_file(options.file, settings), ()
+    file, program = local_file(options.file, options.program, settings)
+    return file, program.notes
 
 
 def _start_server(file: File, stack: ExitStack) -> ForkServer | None:
@@ -274,7 +288,7 @@ def _command(options: Options, *flags: str) -> str:
     """Returns the command that continues this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
-    words = ["qtj", "run", str(options.file), *flags, *places, *settings]
+    words = ["qtj", "run", str(options.file), *flags, *places, *settings, *options.program.words]
     again = ", with the same input" if str(options.file) == STDIN else ""
     return " ".join(map(shell_word, words)) + again
 

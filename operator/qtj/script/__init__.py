@@ -1,0 +1,1 @@
+"""A job that is made of a program, without a file in YAML."""

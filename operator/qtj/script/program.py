@@ -1,0 +1,119 @@
+"""A user's program, as it is read to make a job of it."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qtj.files.source import read_text
+from qtj.terminal.errors import InputError
+from qtj_contract.program_source import ProgramSource, read_source
+from qtj_operator.api.names import MAX_NAME_LENGTH, NAME_PATTERN
+
+__all__ = ["Program", "is_program", "job_name", "read_program"]
+
+_LIBRARY, _CLASS, _EVALUATES = "qtj_trainer", "Program", "inferring"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program.
+
+    Attributes:
+        path: Its script, as the user named it.
+        source: Its text, and what belongs to it.
+    """
+
+    path: Path
+    source: ProgramSource
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the script, in which the program runs."""
+        return self.path.absolute().parent
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """What it is called with."""
+        return self.source.arguments
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether it tells a training from an inference, so that it can run a second time to evaluate the weights."""
+        return self.uses_program and _EVALUATES in self._names()
+
+    @property
+    def uses_program(self) -> bool:
+        """Whether it uses `qtj_trainer.Program`."""
+        names = {*self._names()}
+        return _LIBRARY in names and _CLASS in names
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What its user should know: one sentence, or none."""
+        missing = (
+            f"{self.path.name} does not use {_LIBRARY}.{_CLASS}, so a restart begins anew, and neither progress nor "
+            "weights are known: see docs/how-to/own-program.md"
+        )
+        return () if self.uses_program else (missing,)
+
+    def _names(self) -> Iterator[str]:
+        """Yields every name that it imports or looks up."""
+        for text in self.source.code.values():
+            for node in ast.walk(_parsed(text)):
+                if isinstance(node, ast.Attribute):
+                    yield node.attr
+                elif isinstance(node, ast.Import | ast.ImportFrom):
+                    yield from (alias.name.partition(".")[0] for alias in node.names)
+                    yield str(getattr(node, "module", "")).partition(".")[0]
+
+
+def is_program(path: Path) -> bool:
+    """Tells whether a file that a command line names is a program, rather than YAML."""
+    return path.suffix == ".py"
+
+
+def read_program(path: Path, arguments: Sequence[str]) -> Program:
+    """Reads a program, without running it.
+
+    Raises:
+        InputError: It is no file, or it or a module beside it has a syntax error.
+    """
+    script = path.absolute()
+    texts = {script.name: read_text(path)}
+    source = read_source(script, arguments, folder=script.parent)
+    for name, text in {**source.code, **texts}.items():
+        _check_syntax(path.parent / name, text)
+    return Program(path, source)
+
+
+def job_name(path: Path, name: str | None) -> str:
+    """Returns the name of the job: the given one, or that of the file.
+
+    Raises:
+        InputError: No job can have it.
+    """
+    made = name or re.sub("[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+    if not re.fullmatch(NAME_PATTERN, made) or len(made) > MAX_NAME_LENGTH:
+        whose = "" if name else f", made of the name of {path.name},"
+        what = f'"{made}"{whose} cannot be the name of a job'
+        rule = f"it starts with a letter, holds only a-z, 0-9 and -, and has at most {MAX_NAME_LENGTH} characters"
+        raise InputError(f"--name: {what}: {rule}")
+    return made
+
+
+def _check_syntax(path: Path, text: str) -> None:
+    try:
+        _parsed(text)
+    except SyntaxError as problem:
+        raise InputError(f"{path}:{problem.lineno or 1}: this is not Python ({problem.msg}): correct it") from None
+    except (ValueError, RecursionError, MemoryError) as problem:
+        raise InputError(f"{path}: Python cannot read this ({problem}): correct it") from None
+
+
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the user's text, which Python shows when it runs
+        return ast.parse(text)

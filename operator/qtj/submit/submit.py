@@ -1,0 +1,167 @@
+"""What `qtj submit` does: makes the objects, checks them here, and sends them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from qtj.checks.job import check_file, job_mistakes
+from qtj.cluster.choice import CHOICE
+from qtj.cluster.connection import on_cluster
+from qtj.files.documents import Document, read_file
+from qtj.files.settings import Setting
+from qtj.files.yaml_values import KubectlDumper
+from qtj.script.documents import ProgramOptions, document_of
+from qtj.script.objects import Identity, Resources, cluster_job, config_map
+from qtj.script.program import is_program, job_name, read_program
+from qtj.submit.payload import payload_of
+from qtj.submit.send import Submission, send
+from qtj.submit.storage import storage_at
+from qtj.terminal.errors import InputError
+from qtj.terminal.output_format import OutputFormat, formatted
+from qtj.terminal.text import shell_word
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.controller.client import Object
+
+__all__ = ["Order", "Prepared", "follow_command", "prepare", "printed", "submit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a command line asks for.
+
+    Attributes:
+        file: A program, or YAML.
+        program: What is said about the program.
+        settings: Fields to set.
+        resources: What each worker gets; None for the defaults.
+        artifacts: Where results are stored; None if that is not said.
+        namespace: The namespace; None for that of the file or of the context.
+    """
+
+    file: Path
+    program: ProgramOptions
+    settings: Sequence[str] = ()
+    resources: Resources | None = None
+    artifacts: str | None = None
+    namespace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What can be sent.
+
+    Attributes:
+        submissions: The jobs.
+        notes: What the user should know.
+    """
+
+    submissions: Sequence[Submission]
+    notes: Sequence[str] = ()
+
+    @property
+    def objects(self) -> list[Object]:
+        """All objects."""
+        return [each for one in self.submissions for each in (one.config_map, one.job) if each]
+
+    @property
+    def names(self) -> str:
+        """The names of the jobs."""
+        return ", ".join(each.job["metadata"]["name"] for each in self.submissions)
+
+
+def prepare(order: Order) -> Prepared:
+    """Returns the objects of a command line, which are checked as far as this machine can.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    order.program.check_unused(order.file)
+    settings = [Setting.parse(text) for text in order.settings]
+    return _of_program(order, settings) if is_program(order.file) else _of_file(order, settings)
+
+
+def submit(prepared: Prepared, namespace: str | None, *, dry_run: bool) -> Sequence[Object]:
+    """Sends all jobs, after the API server has accepted each of them in a dry run.
+
+    Returns:
+        The jobs as they are stored.
+
+    Raises:
+        InputError: The API server refuses, or cannot be reached.
+    """
+
+    async def ask(client: ApiClient, where: str) -> Sequence[Object]:
+        placed = [each.placed(where) for each in prepared.submissions]
+        if len(placed) > 1:
+            for each in placed:
+                await send(client, each, dry_run=True)
+        return [await send(client, each, dry_run=dry_run) for each in placed]
+
+    return on_cluster(ask, namespace, f"{prepared.names} cannot be submitted")
+
+
+def printed(objects: Sequence[Object], form: OutputFormat) -> str:
+    """Returns objects for a program, or for `kubectl apply`: several as documents of one YAML file."""
+    if form != OutputFormat.YAML:
+        return formatted(objects, form)
+    return "---\n".join(yaml.dump(each, Dumper=KubectlDumper, sort_keys=False, width=120) for each in objects).rstrip()
+
+
+def follow_command(job: Object) -> str:
+    """Returns the command that follows a job."""
+    meta = job["metadata"]
+    words = ["qtj", "status", meta["name"], "-n", meta["namespace"], *CHOICE.options, "-w"]
+    return " ".join(map(shell_word, words))
+
+
+def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
+    program = read_program(order.file, order.program.arguments)
+    identity = Identity(name=job_name(order.file, order.program.name), namespace=order.namespace)
+    storage = storage_at(order.artifacts, identity.name)
+    payload = payload_of(program)
+    data = config_map(identity, payload.files)
+    job = cluster_job(
+        program,
+        identity,
+        order.program.workers or 1,
+        order.resources or Resources(),
+        storage,
+        data["metadata"]["name"],
+    )
+    document = document_of(program, job, settings)
+    _check(document)
+    if order.namespace is None:
+        del document.manifest["metadata"]["namespace"]  # it is that of the context
+    sent = f"the ConfigMap {data['metadata']['name']} has {', '.join(payload.files)}"
+    return Prepared([Submission(document.manifest, data)], [*program.notes, *payload.notes, sent])
+
+
+def _check(document: Document) -> None:
+    """Checks everything but the program, of which the API server knows whether this cluster can have it."""
+    spec = {field: value for field, value in document.manifest["spec"].items() if field != "program"}
+    if wrong := list(job_mistakes(replace(document, manifest={**document.manifest, "spec": spec}))):
+        raise InputError("\n".join(wrong))
+
+
+def _of_file(order: Order, settings: Sequence[Setting]) -> Prepared:
+    if order.artifacts is not None or order.resources is not None:
+        given = "--artifacts, --image, --cpu and --memory"
+        raise InputError(f"{given} are for a program in Python, and {order.file} has these fields: use --set")
+    file = read_file(order.file, settings)
+    check_file(file)
+    if others := [*file.others, *(f"{kind} {name}" for kind, name in file.configs)]:
+        what = f"this has also {', '.join(others)}, and qtj submit sends jobs alone"
+        raise InputError(f"{file.name}: {what}: use kubectl apply -f {order.file}")
+    return Prepared([_placed(each, order.namespace) for each in file.jobs])
+
+
+def _placed(document: Document, namespace: str | None) -> Submission:
+    """Returns a job of a file in the namespace that it names; if it names none, that is decided later."""
+    path = ("metadata", "namespace")
+    written = document.written(path)
+    if written and namespace and written != namespace:
+        raise InputError(document.error(path, f"this is {written}, and -n says {namespace}: make them the same"))
+    meta = {key: value for key, value in document.manifest["metadata"].items() if key != "namespace" or written}
+    return Submission({**document.manifest, "metadata": meta})

@@ -1,0 +1,135 @@
+"""An API server of a few verbs, on a port of this machine: what it has, what it was asked, and what it refuses."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import yaml
+
+__all__ = ["FakeApi", "fake_api"]
+
+JOBS, MAPS = "quantumtrainingjobs", "configmaps"
+
+
+@dataclass
+class FakeApi:
+    """What it has and what it was asked.
+
+    Attributes:
+        objects: What it has, by plural and name; there is one namespace at a time.
+        asked: Verb, plural and whether it was a dry run, of each request that would write.
+        refusals: Code and message, by the same.
+    """
+
+    objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    asked: list[tuple[str, str, bool]] = field(default_factory=list)
+    refusals: dict[tuple[str, str, bool], tuple[int, str]] = field(default_factory=dict)
+    uids: int = 0
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        return sorted(self.objects)
+
+    def answer(self, verb: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[int, dict[str, Any]]:
+        """The code and the object that answer a request."""
+        _, _, rest = path.partition("/namespaces/")
+        namespace, plural, name = (*rest.split("/"), "")[:3]
+        is_dry = "dryRun" in query
+        if verb != "GET":
+            self.asked.append((verb, plural, is_dry))
+        if refusal := self.refusals.get((verb, plural, is_dry)):
+            return _status(*refusal)
+        if verb in {"GET", "DELETE"}:
+            return self._kept(plural, name) if verb == "GET" else self._deleted(plural, name, body, is_dry=is_dry)
+        return self._written(verb, (plural, name or body["metadata"]["name"]), namespace, body, is_dry=is_dry)
+
+    def _kept(self, plural: str, name: str) -> tuple[int, dict[str, Any]]:
+        if not name:
+            return 200, {"metadata": {}, "items": [obj for (kind, _), obj in self.objects.items() if kind == plural]}
+        there = self.objects.get((plural, name))
+        return (200, there) if there else _status(404, f'{plural} "{name}" not found')
+
+    def _deleted(self, plural: str, name: str, body: Any, *, is_dry: bool) -> tuple[int, dict[str, Any]]:
+        code, there = self._kept(plural, name)
+        if code == 200:
+            assert body["preconditions"]["uid"] == there["metadata"]["uid"]
+            if not is_dry:
+                del self.objects[plural, name]
+        return code, there
+
+    def _written(
+        self, verb: str, key: tuple[str, str], namespace: str, body: Any, *, is_dry: bool
+    ) -> tuple[int, dict[str, Any]]:
+        there = self.objects.get(key)
+        if verb == "POST" and there:
+            return _status(409, f'{key[0]} "{key[1]}" already exists')
+        made = self._patched(there, body) if isinstance(body, list) else self._stored(there, body, namespace)
+        if not is_dry:
+            self.objects[key] = made
+        return 200, made
+
+    def _stored(self, there: dict[str, Any] | None, body: dict[str, Any], namespace: str) -> dict[str, Any]:
+        assert body["metadata"]["namespace"] == namespace
+        self.uids += 1
+        uid = there["metadata"]["uid"] if there else f"uid-{self.uids}"
+        return {**body, "metadata": {**body["metadata"], "uid": uid, "resourceVersion": "1"}}
+
+    def _patched(self, there: dict[str, Any] | None, operations: list[Any]) -> dict[str, Any]:
+        assert there is not None
+        (operation,) = operations
+        assert (operation["op"], operation["path"]) == ("add", "/spec/suspend")
+        return {**there, "spec": {**there["spec"], "suspend": operation["value"]}}
+
+
+def _status(code: int, message: str) -> tuple[int, dict[str, Any]]:
+    return code, {"kind": "Status", "status": "Failure", "message": message, "code": code}
+
+
+@contextmanager
+def fake_api(kubeconfig: Path) -> Iterator[FakeApi]:
+    """Serves until the context ends, and writes a kubeconfig whose current namespace is `lab`."""
+    api = FakeApi()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _handle(self) -> None:
+            url = urlsplit(self.path)
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            code, found = api.answer(self.command, url.path, parse_qs(url.query), body)
+            text = json.dumps(found).encode()
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815  the names of the library
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    address = f"http://127.0.0.1:{server.server_port}"
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "fake", "cluster": {"server": address}}],
+        "users": [{"name": "me", "user": {}}],
+        "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "me", "namespace": "lab"}}],
+        "current-context": "fake",
+    }
+    kubeconfig.write_text(yaml.safe_dump(config))
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield api
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

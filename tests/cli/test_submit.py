@@ -1,0 +1,238 @@
+"""`qtj submit` and what changes a job, with an API server that has one answer for each request."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api
+from tests.cli.good_job import GOOD
+from tests.cli.qtj import qtj
+
+STORE = "--artifacts=pvc://results"
+FORBIDDEN = (
+    'configmaps is forbidden: User "me" cannot create resource "configmaps" in API group "" in the namespace "lab"'
+)
+
+
+def use_kubeconfig(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """As in a new process: the library reads the environment when it is imported."""
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    monkeypatch.setattr("kubernetes.aio.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(path))
+
+
+@pytest.fixture
+def api(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
+    use_kubeconfig(monkeypatch, folder / "kubeconfig")
+    (folder / "train.py").write_text("from qtj_trainer import Program\nimport layers\nProgram(epochs=1)\n")
+    (folder / "layers.py").write_text("")
+    with fake_api(folder / "kubeconfig") as api:
+        yield api
+
+
+def test_a_program_becomes_a_job_that_owns_its_config_map(api: FakeApi) -> None:
+    answer = qtj("submit", "train.py", STORE, "--workers", "2", "--", "--seed", "1")
+
+    (map_kind, map_name), (job_kind, job_name) = api.names
+    job, config = api.objects[job_kind, job_name], api.objects[map_kind, map_name]
+    assert (answer.code, answer.output) == (
+        0,
+        "train is submitted to namespace lab: `qtj status train -n lab -w` follows it\n",
+    )
+    assert answer.sentences == [f"the ConfigMap {map_name} has layers.py, train.py"]
+    assert (map_kind, job_kind, job_name) == (MAPS, JOBS, "train")
+    assert job["spec"]["program"] == {"configMap": map_name, "entry": "train.py"}
+    assert job["spec"]["template"]["spec"]["containers"][0]["args"] == ["--seed", "1"]
+    assert [each["uid"] for each in config["metadata"]["ownerReferences"]] == [job["metadata"]["uid"]]
+
+
+def test_both_are_tried_before_anything_is_written(api: FakeApi) -> None:
+    qtj("submit", "train.py", STORE)
+
+    assert api.asked == [("PATCH", JOBS, True), ("POST", MAPS, True), ("PATCH", JOBS, False), ("POST", MAPS, False)]
+
+
+def test_a_missing_right_is_a_sentence_and_nothing_was_created(api: FakeApi) -> None:
+    api.refusals["POST", MAPS, True] = (403, FORBIDDEN)
+
+    answer = qtj("submit", "train.py", STORE)
+
+    assert (answer.code, answer.sentences[-1]) == (2, f"train cannot be submitted: {FORBIDDEN}")
+    assert api.names == []
+    assert api.asked == [("PATCH", JOBS, True), ("POST", MAPS, True)]
+
+
+def test_a_job_whose_config_map_is_refused_at_last_is_deleted(api: FakeApi) -> None:
+    api.refusals["POST", MAPS, False] = (403, "exceeded quota")
+
+    answer = qtj("submit", "train.py", STORE)
+
+    assert (answer.code, answer.sentences[-1]) == (2, "train cannot be submitted: exceeded quota")
+    assert api.names == []
+
+
+def test_the_same_program_again_completes_what_is_there(api: FakeApi) -> None:
+    qtj("submit", "train.py", STORE)
+    before = api.names
+    del api.objects[before[0]]  # as if the first command had been killed
+
+    assert qtj("submit", "train.py", STORE).code == 0
+    assert api.names == before
+
+
+def test_a_config_map_of_a_deleted_job_is_replaced(api: FakeApi) -> None:
+    qtj("submit", "train.py", STORE)
+    (config, job) = api.names
+    earlier = api.objects.pop(job)["metadata"]["uid"]
+
+    qtj("submit", "train.py", STORE)
+
+    (owner,) = api.objects[config]["metadata"]["ownerReferences"]
+    assert owner["uid"] == api.objects[job]["metadata"]["uid"] != earlier
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "what"),
+    [
+        ("print()", [], "another program"),
+        (None, ["--memory=3Gi"], "other arguments, other resources or another image"),
+    ],
+)
+def test_a_job_of_the_same_name_is_not_changed(api: FakeApi, text: str | None, words: list[str], what: str) -> None:
+    qtj("submit", "train.py", STORE)
+    before = dict(api.objects)
+    if text:
+        Path("train.py").write_text(text)
+
+    answer = qtj("submit", "train.py", STORE, *words)
+
+    assert answer.code == 2
+    assert answer.sentences[-1] == (
+        f"there is a job train in namespace lab with {what}: choose another --name, or remove that job with "
+        "`qtj delete train -n lab`"
+    )
+    assert api.objects == before
+
+
+def test_a_dry_run_writes_nothing(api: FakeApi) -> None:
+    answer = qtj("submit", "train.py", STORE, "--dry-run")
+
+    assert answer.output == "train would be submitted to namespace lab (nothing was changed: --dry-run)\n"
+    assert api.names == []
+
+
+def test_a_dry_run_for_programs_prints_the_objects_without_a_cluster(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_kubeconfig(monkeypatch, Path("/nonexistent"))
+
+    answer = qtj("submit", "train.py", STORE, "--dry-run", "-o", "yaml", "--", "1e-3")
+
+    config, job = yaml.safe_load_all(answer.output)
+    assert (config["kind"], job["kind"]) == ("ConfigMap", "QuantumTrainingJob")
+    assert "'1e-3'" in answer.output
+    assert "namespace" not in job["metadata"]
+    assert api.asked == []
+
+
+def test_a_file_is_applied_as_it_is(api: FakeApi, folder: Path) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+
+    answer = qtj("submit", "job.yaml", "-n", "lab")
+
+    assert (answer.code, api.names) == (0, [(JOBS, "qcnn")])
+    assert api.objects[JOBS, "qcnn"]["spec"] == yaml.safe_load(GOOD)["spec"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["lost.py", STORE], "lost.py: there is no such file"),
+        (["wrong.py", STORE], "wrong.py:1: this is not Python (invalid syntax): correct it"),
+        (["train.py"], "--artifacts is missing: write gs://BUCKET/PATH, or pvc://CLAIM for a volume of all pods"),
+        (["job.yaml", "--", "x"], "arguments after FILE are for a program in Python, and job.yaml names its own"),
+        (["job.yaml", "--workers=2"], "--name and --workers are for a program in Python, and job.yaml has both"),
+        (["job.yaml", "--image=x"], "--artifacts, --image, --cpu and --memory are for a program in Python, and job.y"),
+        (["train.py", STORE, "--memory=much"], "the job of train.py:"),
+        (["train.py", STORE, "--follow", "--dry-run"], "--follow and --dry-run contradict each other"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_nothing_is_asked(
+    api: FakeApi, folder: Path, words: list[str], sentence: str
+) -> None:
+    (folder / "job.yaml").write_text(GOOD)
+    (folder / "wrong.py").write_text("for")
+
+    answer = qtj("submit", *words)
+
+    assert (answer.code, answer.output) == (2, "")
+    assert answer.sentences[0].startswith(sentence)
+    assert api.asked == []
+
+
+@pytest.mark.usefixtures("api")
+def test_a_cluster_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    text = (folder / "kubeconfig").read_text()
+    address = yaml.safe_load(text)["clusters"][0]["cluster"]["server"]
+    (folder / "nobody").write_text(text.replace(address, "http://127.0.0.1:1"))
+    use_kubeconfig(monkeypatch, folder / "nobody")
+
+    answer = qtj("submit", "train.py", STORE)
+
+    assert answer.code == 2
+    assert answer.sentences[-1].startswith("train cannot be submitted: the API server cannot be reached: ")
+
+
+def test_a_job_is_suspended_resumed_and_deleted(api: FakeApi) -> None:
+    qtj("submit", "train.py", STORE)
+
+    said = [qtj(verb, "train").output.rstrip("\n") for verb in ("suspend", "cancel", "resume", "delete")]
+
+    assert said == [
+        "train is suspended: its pods end, and `qtj resume train -n lab` continues it from its last checkpoint",
+        "train is suspended: nothing was changed",
+        "train is resumed: it continues from its last checkpoint",
+        "train is deleted, with its pods: what it has stored stays in file:///artifacts/train",
+    ]
+    assert (JOBS, "train") not in api.objects
+
+
+@pytest.mark.parametrize("verb", ["suspend", "resume", "cancel", "delete"])
+def test_a_dry_run_of_a_change_changes_nothing(api: FakeApi, verb: str) -> None:
+    qtj("submit", "train.py", STORE, "--set", f"spec.suspend={'true' if verb == 'resume' else 'false'}")
+    before = dict(api.objects)
+
+    assert qtj(verb, "train", "--dry-run").output.endswith(" (nothing was changed: --dry-run)\n")
+    assert api.objects == before
+
+
+@pytest.mark.parametrize(
+    ("verb", "phase", "sentence"),
+    [
+        ("suspend", "Complete", "train is Complete, and has no pods any more: qtj delete removes it"),
+        ("resume", "Failed", "train is Failed, and has no pods any more: qtj retry train continues it"),
+    ],
+)
+def test_a_job_that_has_finished_is_not_changed(api: FakeApi, verb: str, phase: str, sentence: str) -> None:
+    qtj("submit", "train.py", STORE)
+    api.objects[JOBS, "train"]["status"] = {"phase": phase}
+
+    answer = qtj(verb, "train")
+
+    assert (answer.code, answer.sentences) == (2, [sentence])
+
+
+def test_a_job_that_is_not_there_is_one_sentence(api: FakeApi) -> None:
+    for verb in ("suspend", "resume", "cancel", "delete"):
+        assert qtj(verb, "lost").sentences == ["there is no job lost in namespace lab: `kubectl get qtj -A` lists all"]
+    assert api.asked == []
+
+
+def test_a_missing_right_to_change_is_one_sentence(api: FakeApi) -> None:
+    qtj("submit", "train.py", STORE)
+    api.refusals["PATCH", JOBS, False] = (403, "cannot patch")
+    api.refusals["DELETE", JOBS, False] = (403, "cannot delete")
+
+    assert qtj("suspend", "train").sentences == ["train cannot be suspended: cannot patch"]
+    assert qtj("delete", "train").sentences == ["train cannot be deleted: cannot delete"]

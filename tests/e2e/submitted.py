@@ -1,0 +1,38 @@
+"""A program becomes a job by one command, without an image of its own and without YAML."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import ROOT, exists, get, wait_until
+from tests.e2e.world import World
+
+__all__ = ["run"]
+
+JOB = "own-loop"
+_SECONDS = 900
+
+
+def run(checks: Checks, world: World) -> None:
+    """Submits examples/jax_loop.py under another name, follows it to its end, and deletes it with its ConfigMap."""
+    store = f"--artifacts=gs://quantum-training/{JOB}-{time.time_ns()}"
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "own_loop.py"
+        program.write_text((ROOT / "examples/jax_loop.py").read_text())
+        followed = _qtj(world, "submit", str(program), store, "--follow", "--set", "spec.inference=")
+    checks.equal("exit code of the job that was followed", followed.returncode, 0)
+    checks.that("its end is shown", f"{JOB} is Complete" in followed.stdout, followed.stdout[-500:] + followed.stderr)
+    config_map = get("-n", world.namespace, "qtj", JOB)["spec"]["program"]["configMap"]
+    deleted = _qtj(world, "delete", JOB)
+    checks.equal("exit code of qtj delete", deleted.returncode, 0)
+    where = ("-n", world.namespace, "configmap", config_map)
+    wait_until("the ConfigMap is gone with its job", lambda: not exists(*where), 90)
+
+
+def _qtj(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "qtj", *words[:2], "-n", world.namespace, *words[2:]]
+    return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=os.environ)

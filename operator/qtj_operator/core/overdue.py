@@ -22,9 +22,14 @@ def overdue(seen: Observed, now: datetime) -> Move | None:
     Work that is done counts, however late the operator observes it, and so does a gang that has started.
     """
     late = None if is_held(seen) else _late(seen.job, now)
-    if late is None or (late.reason == Reason.PENDING_DEADLINE_EXCEEDED and seen.gang_runs):
+    if late is None or (late.reason == Reason.PENDING_DEADLINE_EXCEEDED and _has_started(seen)):
         return None
     return _inference_cut_off(seen, late) if seen.job.is_trained else Move(conditions=(late,))
+
+
+def _has_started(seen: Observed) -> bool:
+    """Whether all replicas run by now; a spec that was changed since may name fewer than the attempt needs."""
+    return seen.gang_runs and not seen.job.edited
 
 
 def is_late(job: Job, now: datetime) -> bool:

@@ -11,6 +11,7 @@ from qtj_contract.stored_source import stored_files
 from qtj_report.artifacts import with_programs
 from qtj_report.comparison_page import comparison_page
 from qtj_report.content import Content, Repetition
+from qtj_report.differences import differences
 from qtj_report.page import run_page
 from tests.cli.qtj import qtj
 from tests.cli.test_report import Left
@@ -114,6 +115,18 @@ def test_programs_are_told_what_the_program_was(folder: Path) -> None:
     assert found["programs"] == {"iris.py": {"arguments": ["--seed", "0"], "code": {"iris.py": digest}, "data": {}}}
     unknown = {"image": None, "changed": None}
     assert found["origin"] == {"commit": "3f2a", "machine": "Xeon", "versions": {"python": "3.11.2"}} | unknown
+
+
+def test_differences_are_named_with_arguments_first_and_versions_after_them() -> None:
+    before = Origin(commit="3f2a", machine="Xeon", versions={"numpy": "1.26.4", "scipy": "1.11"})
+    now = Origin(commit="91c0", machine="Xeon", versions={"numpy": "2.0.1", "scipy": "1.11"})
+    first = content("iris/1", source("RATE = 0.1\n", "--seed", "0"), origin=before)
+    other = content("iris/2", source("RATE = 0.2\n", "--seed", "1"), origin=now)
+
+    assert differences(first, other) == [
+        "--seed 0 -> 1", "iris.py changed: 1 line", "numpy 1.26.4 -> 2.0.1", "git commit 3f2a -> 91c0",
+    ]  # fmt: skip
+    assert differences(first, content("iris/3")) == []
 
 
 def test_programs_of_another_job_in_the_same_artifacts_are_not_shown() -> None:

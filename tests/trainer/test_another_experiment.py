@@ -180,6 +180,14 @@ def test_versions_of_what_the_program_has_imported_are_recorded_with_machine_and
     assert (origin.image, origin.machine) == ("repository/iris:1", machine())
 
 
+def test_a_run_on_this_machine_does_not_claim_the_image_of_its_job(desk: Desk) -> None:
+    log = str(desk.folder / "progress.jsonl")
+
+    desk.interrupt(QTJ_ARTIFACTS_URI="mine", QTJ_IMAGE="repository/iris:1", QTJ_PROGRESS_LOG=log)
+
+    assert Origin.from_bytes((desk.folder / "mine/source/1/origin.json").read_bytes()).image == ""
+
+
 def test_a_finished_training_goes_on_with_more_epochs_where_it_has_ended(desk: Desk) -> None:
     assert desk.run("--seed", "4")[0] == 0
     desk.write("train.py", PROGRAM.replace("epochs=3", "epochs=5"))

@@ -114,5 +114,5 @@ def _origin_of(source: ProgramSource, environment: Mapping[str, str]) -> Origin:
         job_uid=environment.get(Env.JOB_UID, ""),
         commit=commit_of(root, list(source.code)),
         machine=machine(),
-        image=environment.get(Env.IMAGE, ""),
+        image="" if environment.get(Env.PROGRESS_LOG) else environment.get(Env.IMAGE, ""),  # `qtj run` starts no image
     )

@@ -2,6 +2,7 @@
 
 source/1/source.json      programs, their data and their arguments, as the run started
 source/1/train.py, ...    their text
+source/1/origin.json      commit, versions, machine and image of the last process that has trained with them
 source/2/...              the same, after another program has continued the run
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from qtj_contract.program_source import ProgramSource
 
-__all__ = ["FOLDER", "changes", "newest", "programs_from", "stored_files"]
+__all__ = ["FOLDER", "changes", "newest", "origin_name", "programs_from", "stored_files"]
 
 FOLDER = "source"
 _NAME = re.compile(rf"{FOLDER}/(\d{{1,6}})/source\.json")
@@ -23,6 +24,11 @@ Programs = Mapping[str, ProgramSource]
 def newest(names: Iterable[str]) -> int:
     """Returns the highest number of stored programs among the names of files; 0 without any."""
     return max((int(found[1]) for name in names if (found := _NAME.fullmatch(name))), default=0)
+
+
+def origin_name(number: int) -> str:
+    """Returns the name of the file with the origin of stored programs, see `qtj_contract.origin`."""
+    return f"{FOLDER}/{number}/origin.json"
 
 
 def stored_files(programs: Programs, number: int) -> Mapping[str, bytes]:

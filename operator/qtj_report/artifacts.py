@@ -4,18 +4,21 @@ Whoever may read the artifacts adds it to a report by the same code: the trainer
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from qtj_contract import Progress
+from qtj_contract.origin import Origin
 from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_contract.progress_log import moments_of_attempts, read_progress
+from qtj_contract.stored_source import FOLDER, origin_name, programs_from
 from qtj_report.content import Attempt, Content, TrainingRecord
 
-__all__ = ["NoAccessError", "Read", "attempts_in", "file_of", "with_artifacts"]
+__all__ = ["NoAccessError", "Read", "attempts_in", "file_of", "with_artifacts", "with_programs"]
 
 Read = Callable[[str], bytes | None]
 """Reads the object at an address; returns None if there is none. Raises OSError if it alone cannot be read, and
@@ -53,6 +56,35 @@ def with_artifacts(found: Content, lines: str, weights: str, read: Read) -> Cont
         replicas=found.replicas or _replicas(raw),
         notes=[*found.notes, *([left_out] if history.unreadable else ()), *files.notes],
     )
+
+
+def with_programs(found: Content, artifacts: str, read: Read, owners: Collection[str | None]) -> Content:
+    """Adds the newest own programs of a job, and where they come from; what cannot be read is left out.
+
+    Args:
+        found: What else is known of the job.
+        artifacts: The address of its artifacts, which other jobs may use too.
+        read: Reads what is there.
+        owners: The values of `QTJ_JOB_UID` that are of the job.
+    """
+    try:
+        for number in count(1):
+            data = read(f"{artifacts}/{FOLDER}/{number}/source.json")
+            if data is None:
+                break
+            origin = _origin(read(f"{artifacts}/{origin_name(number)}"))
+            if not origin.job_uid or origin.job_uid in owners:
+                found = replace(found, programs=programs_from(data), origin=origin)
+    except (NoAccessError, OSError, ValueError):
+        return found  # where nothing can be read, what is beside the weights has a note
+    return found
+
+
+def _origin(data: bytes | None) -> Origin:
+    try:
+        return Origin.from_bytes(data) if data else Origin()
+    except ValueError:
+        return Origin()
 
 
 def attempts_in(lines: str, *, is_trained: bool) -> Iterator[Attempt]:

@@ -19,7 +19,8 @@ __all__ = ["comparison_page"]
 
 _COMPARED: Mapping[str, Callable[[Content], Mapping[str, Any]]] = {
     "Options that differ": lambda run: run.record.options,
-    "Versions that differ": lambda run: run.record.versions,
+    "Versions that differ": lambda run: run.versions,
+    "Origins that differ": lambda run: run.origin.facts(),
 }
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, Self
 
+from qtj_contract.origin import Origin
 from qtj_contract.predictions import Predictions
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
@@ -152,6 +153,7 @@ class Content:
         weights_sha256: The digest of its weights.
         repetition: How to run it again.
         programs: The programs of the user's own that it was started with last, by path.
+        origin: Where these come from, and what they ran on.
     """
 
     title: str
@@ -177,6 +179,12 @@ class Content:
     weights_sha256: str = ""
     repetition: Repetition | None = None
     programs: Mapping[str, ProgramSource] = field(default_factory=dict)
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of Python and libraries, by name."""
+        return self.record.versions or self.origin.versions
 
     @property
     def examples_per_second(self) -> float | None:

@@ -24,6 +24,7 @@ def report_data(found: Content) -> Mapping[str, Any]:
         "metrics": {name: _finite(value) for name, value in found.metrics.items()},
         "predictions": found.predictions and _scores(found.predictions),
         "programs": {path: _program(each) for path, each in found.programs.items()},
+        "origin": _origin(found),
         "notes": list(found.notes),
     }
 
@@ -31,6 +32,18 @@ def report_data(found: Content) -> Mapping[str, Any]:
 def _program(source: ProgramSource) -> Mapping[str, Any]:
     """Returns what a program is; digests stand for its text, which is stored below `source` of the artifacts."""
     return {"arguments": list(source.arguments), "code": source.digests(), "data": dict(source.data)}
+
+
+def _origin(found: Content) -> Mapping[str, Any]:
+    """Returns what a run came from, as far as it is recorded."""
+    image = found.record.image or found.origin.image
+    known = {
+        "commit": found.origin.commit,
+        "machine": found.origin.machine,
+        "image": image,
+        "changed": found.origin.changed,
+    }
+    return {name: value or None for name, value in known.items()} | {"versions": dict(found.versions)}
 
 
 def _epoch(record: EpochRecord) -> Mapping[str, Any]:

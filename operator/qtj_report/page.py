@@ -51,10 +51,10 @@ def _conditions(found: Content) -> Iterator[Element]:
         yield attempts_section(found)
     yield resources_section(found)
     if found.programs:
-        yield program_section(found.programs)
+        yield program_section(found.programs, found.origin)
     if record.options:
         yield options_section(record)
-    if record.versions:
-        yield versions_section(record)
+    if found.versions:
+        yield versions_section(found)
     if found.repetition or found.weights_sha256:
         yield repeat_section(found)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
+from qtj_contract.origin import Origin
 from qtj_contract.program_source import ProgramSource
-from qtj_report.element import node
+from qtj_report.element import Child, node
 from qtj_report.parts import facts, listing, section
 
 __all__ = ["program_section"]
@@ -13,10 +14,10 @@ _MOST_CHARACTERS = 200_000
 """Of the text of one file: a page is to open quickly."""
 
 
-def program_section(programs: Mapping[str, ProgramSource]) -> Element:
-    """Returns the section of at least one program."""
-    arguments = {path: " ".join(each.arguments) or "no arguments" for path, each in programs.items()}
-    return section("Program", facts(arguments), *_texts(programs))
+def program_section(programs: Mapping[str, ProgramSource], origin: Origin) -> Element:
+    """Returns the section of at least one program, with where it comes from."""
+    arguments: dict[str, Child] = {path: " ".join(each.arguments) or "no arguments" for path, each in programs.items()}
+    return section("Program", facts({**arguments, **origin.facts()}), *_texts(programs))
 
 
 def _texts(programs: Mapping[str, ProgramSource]) -> Iterator[Element]:

@@ -12,6 +12,10 @@ from qtj_report.wording import duration, number, option_text
 __all__ = ["circuit_section", "options_section", "repeat_section", "resources_section", "versions_section"]
 
 
+_MOST_VERSIONS = 12
+"""Shown without being folded."""
+
+
 def circuit_section(record: TrainingRecord) -> Element:
     """Returns the drawing of the circuit, and the names of its files."""
     files = node(
@@ -27,10 +31,13 @@ def options_section(record: TrainingRecord) -> Element:
     return section(title, facts({name: option_text(value) for name, value in sorted(record.options.items())}))
 
 
-def versions_section(record: TrainingRecord) -> Element:
-    """Returns the versions of the libraries that affect the numbers."""
-    image = {"image": record.image} if record.image else {}
-    return section("Versions", facts(image | dict(sorted(record.versions.items()))))
+def versions_section(found: Content) -> Element:
+    """Returns the versions of the libraries; many are folded, because a program imports more than it names."""
+    image = {"image": found.record.image} if found.record.image else {}
+    shown = facts(image | dict(sorted(found.versions.items())))
+    if len(found.versions) > _MOST_VERSIONS:
+        shown = node("details", node("summary", f"{len(found.versions)} packages"), shown)
+    return section("Versions", shown)
 
 
 def resources_section(found: Content) -> Element:
@@ -49,18 +56,31 @@ def _repetition(found: Content) -> Iterator[Element]:
     if found.repetition is None:
         return
     file = node("code", found.repetition.file)
-    versions = " with the versions above" if found.record.versions else ""
-    how = f", and run it{versions}{_with_program(found)}. The last digits depend on the processor."
-    yield node("p", "Save the following YAML as ", file, how)
+    yield node("p", "Save the following YAML as ", file, f", and run it {_with(found)}.")
+    if missing := _not_recorded(found):
+        yield node("p", f"Not recorded: {', '.join(missing)}.", class_="note")
+    yield node("p", "The last digits depend on the processor.", class_="note")
     yield listing(found.repetition.command, "command")
     yield listing(found.repetition.text, "YAML of the job")
 
 
-def _with_program(found: Content) -> str:
-    """Returns which program to run; the trainer's own workloads have options instead."""
-    if found.programs:
-        return " and the program above"
-    return "" if found.record.workload else ". Its program is not recorded here: use the image, or the same files"
+def _with(found: Content) -> str:
+    """Returns with what to run it again."""
+    known = {
+        f"git commit {found.origin.commit}": found.origin.commit,
+        "the program above": found.programs,
+        "the versions above": found.versions,
+    }
+    given = [words for words, value in known.items() if value]
+    return f"with {', '.join(given)}" if given else "with the same image, or the same files"
+
+
+def _not_recorded(found: Content) -> list[str]:
+    """Returns what of an own program is not recorded; the trainer's workloads have options instead."""
+    if found.record.workload:
+        return []
+    known = {"the program": found.programs, "its git commit": found.origin.commit, "versions": found.versions}
+    return [words for words, value in known.items() if not value]
 
 
 def _resources(found: Content) -> Iterator[tuple[str, Child]]:

@@ -35,6 +35,7 @@ def test_several_runs_are_a_table_and_a_page(runs: Path) -> None:
 
     assert answer.code == 0, answer.errors
     assert answer.output.splitlines() == [
+        "own/2 differs from own/1: rate 0.01 -> 0.1",
         "RUN     PHASE      EPOCH   TRAINING LOSS   MSE",
         "own/1   Complete   2       0.5             0.5",
         "own/2   Complete   2       0.25            0.25",

@@ -53,6 +53,7 @@ def test_programs_get_the_numbers_of_the_report_and_null_for_what_is_not_finite(
             "confusion": [[1, 1], [0, 0]],
         },
         "programs": {},
+        "origin": {"commit": None, "machine": None, "image": None, "changed": None, "versions": {}},
         "notes": [],
     }  # fmt: skip
     assert yaml.safe_load(qtj("report", "own", "-o", "yaml").output) == told

@@ -10,6 +10,7 @@ from qtj.local.folder import Folder
 from qtj.runs.prepare import RunPlan, claim
 from qtj.runs.programs import earlier_programs, programs_of
 from qtj.runs.resume_policy import EarlierRun, Start
+from qtj_contract.origin import Origin, machine
 from tests.cli.earlier import Desk, start
 from tests.local.laptop import toy_job
 
@@ -65,6 +66,14 @@ def test_the_same_program_continues(desk: Desk) -> None:
     found = start(desk.written(own("--seed", "0")), earlier)
 
     assert (found.earlier, found.note) == (earlier, "continues toy/1, which was interrupted: --fresh starts over")
+
+
+def test_what_it_came_from_is_recorded_before_it_starts(desk: Desk) -> None:
+    earlier = interrupted(desk, own("--seed", "0"))
+
+    origin = Origin.from_bytes((earlier.folder.path / "source/1/origin.json").read_bytes())
+
+    assert origin == Origin(machine=machine())  # this folder is in no repository
 
 
 def test_another_seed_starts_over_and_is_named(desk: Desk) -> None:

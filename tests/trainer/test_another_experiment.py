@@ -1,11 +1,15 @@
 """A program without a job continues its own training only, and says what differs from the last one."""
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from qtj_contract import TerminationMessage
+from qtj_contract.origin import Origin, machine
 from tests.trainer.processes import base_environment
 
 PROGRAM = """
@@ -139,6 +143,49 @@ def test_a_job_goes_on_with_a_program_that_has_changed_and_says_so(desk: Desk) -
     assert "this job goes on with another program: ansatz.py changed: 1 line" in errors
     assert (desk.folder / "mine/source/1/ansatz.py").read_text() == "LAYERS = 1\n"
     assert (desk.folder / "mine/source/2/ansatz.py").read_text() == "LAYERS = 2\n"
+
+
+def test_the_result_of_a_job_warns_that_two_programs_have_trained_also_after_one_more_restart(desk: Desk) -> None:
+    job = {"QTJ_ARTIFACTS_URI": "mine", "QTJ_JOB_UID": "uid-1"}
+    desk.interrupt(**job)
+    desk.write("ansatz.py", "LAYERS = 2\n")
+    desk.interrupt(**job)
+
+    desk.run(QTJ_TERMINATION_LOG=str(desk.folder / "message"), **job)
+
+    message = TerminationMessage.parse((desk.folder / "message").read_text())
+    assert message
+    assert message.warning == ("a restart has continued the training with another program (ansatz.py changed: 1 line)")
+
+
+def test_the_program_of_another_job_in_the_same_artifacts_is_no_restart(desk: Desk) -> None:
+    desk.interrupt(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-1")
+    desk.write("ansatz.py", "LAYERS = 2\n")
+
+    _, _, errors = desk.run(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-2")
+
+    assert "another program" not in errors
+    owners = [Origin.from_bytes((desk.folder / f"mine/source/{number}/origin.json").read_bytes()) for number in (1, 2)]
+    assert [each.job_uid for each in owners] == ["uid-1", "uid-2"]
+
+
+def test_versions_of_what_the_program_has_imported_are_recorded_with_machine_and_image(desk: Desk) -> None:
+    desk.interrupt(QTJ_ARTIFACTS_URI="mine", QTJ_IMAGE="repository/iris:1")
+
+    origin = Origin.from_bytes((desk.folder / "mine/source/1/origin.json").read_bytes())
+
+    assert origin.versions["numpy"] == np.__version__
+    assert origin.versions["python"] == platform.python_version()
+    assert "tensorflow" not in origin.versions
+    assert (origin.image, origin.machine) == ("repository/iris:1", machine())
+
+
+def test_a_run_on_this_machine_does_not_claim_the_image_of_its_job(desk: Desk) -> None:
+    log = str(desk.folder / "progress.jsonl")
+
+    desk.interrupt(QTJ_ARTIFACTS_URI="mine", QTJ_IMAGE="repository/iris:1", QTJ_PROGRESS_LOG=log)
+
+    assert Origin.from_bytes((desk.folder / "mine/source/1/origin.json").read_bytes()).image == ""
 
 
 def test_a_finished_training_goes_on_with_more_epochs_where_it_has_ended(desk: Desk) -> None:

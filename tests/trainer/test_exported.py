@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from qtj_simulator import PQC
 from qtj_trainer.errors import TryAgainError
+from qtj_trainer.program.array_state import ArrayState
 from qtj_trainer.storage import open_store
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.stored.exported import store_circuits
@@ -50,6 +51,16 @@ def check(folder: Path, names: list[str], layer: PQC) -> None:
     for row, values in zip(angles, wanted, strict=True):
         found = expectation_values(program.read_text(), case.readouts, sorted(case.circuit.all_qubits()), row)
         np.testing.assert_allclose(found, values, atol=1e-5)
+
+
+def test_a_layer_that_is_no_part_of_a_model_has_its_circuit_stored(tmp_path: Path) -> None:
+    x, w = sympy.symbols("x w")
+    layer = PQC(cirq.Circuit(cirq.rx(x)(LINE[0]), cirq.ry(w)(LINE[0])), cirq.Z(LINE[0]), inputs=[x], weights=[w])
+
+    stored = store_circuits(open_store(str(tmp_path)), "weights/1f3c.npz", ArrayState(layer).model)
+
+    assert stored == {layer.name: [f"weights/1f3c.{layer.name}.cirq.json", f"weights/1f3c.{layer.name}.qasm"]}
+    check(tmp_path, stored[layer.name], layer)
 
 
 def test_each_filter_of_a_training_is_read_back_with_the_values_of_its_layer(trainer: Trainer, tmp_path: Path) -> None:

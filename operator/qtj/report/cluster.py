@@ -23,7 +23,7 @@ from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
-from qtj_report.artifacts import NoAccessError, Read, attempts_in, file_of, with_artifacts
+from qtj_report.artifacts import NoAccessError, Read, attempts_in, file_of, with_artifacts, with_programs
 from qtj_report.content import Content
 from qtj_report.data import report_data
 from qtj_report.page import run_page
@@ -96,18 +96,24 @@ def _with_stored(found: Content, job: Object, status: Status, read: Read) -> Con
         return replace(found, notes=[f"{_STORED} are not on this machine: {status.report or address}"])
     lines = (stored or b"").decode(errors="replace")
     attempts = list(attempts_in(lines, is_trained=status.weights is not None))
-    return with_artifacts(replace(found, attempts=attempts), lines, status.weights.uri if status.weights else "", read)
+    found = with_artifacts(replace(found, attempts=attempts), lines, status.weights.uri if status.weights else "", read)
+    return with_programs(found, job["spec"]["artifacts"]["uri"].rstrip("/"), read, [_training_id(job, status)])
 
 
 def _epochs_address(job: Object, status: Status) -> str:
     """Returns where the trainer stores the epochs of a job: beside its page, or where that will be."""
     if status.report:
         return f"{status.report.removesuffix('.html')}.jsonl"
-    meta, artifacts = job["metadata"], job["spec"]["artifacts"]
-    uid = meta["uid"]
-    if artifacts.get("reusePolicy") == ReusePolicy.SAME_SPEC:
-        uid = training_id(meta["namespace"], meta["name"], status.spec_digest or "")
-    return f"{artifacts['uri'].rstrip('/')}/{report_path(run_name(meta['name'], uid), '.jsonl')}"
+    artifacts = job["spec"]["artifacts"]["uri"].rstrip("/")
+    return f"{artifacts}/{report_path(run_name(job['metadata']['name'], _training_id(job, status)), '.jsonl')}"
+
+
+def _training_id(job: Object, status: Status) -> str:
+    """Returns `QTJ_JOB_UID` of its replicas."""
+    meta = job["metadata"]
+    if job["spec"]["artifacts"].get("reusePolicy") == ReusePolicy.SAME_SPEC:
+        return training_id(meta["namespace"], meta["name"], status.spec_digest or "")
+    return str(meta["uid"])
 
 
 def _are_complete(moments: Sequence[Moment], status: Status) -> bool:

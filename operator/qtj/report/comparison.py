@@ -6,13 +6,14 @@ from qtj.runs.folders import RecordedRun
 from qtj.runs.summary import epoch_and_loss
 from qtj.terminal.text import columns
 from qtj_report.content import Content
+from qtj_report.differences import differences
 from qtj_report.wording import named_metrics
 
 __all__ = ["comparison_text"]
 
 
 def comparison_text(runs: Sequence[RecordedRun], contents: Sequence[Content]) -> str:
-    """Returns a table with a line for each run: phase, epochs, loss and final metrics."""
+    """Returns what differs from the first run, and a table with a line for each: phase, epochs, loss, final metrics."""
     measured = [named_metrics(found.metrics, found.measured_by) for found in contents]
     metrics = list(dict.fromkeys(name for each in measured for name in each))
     headings = ["RUN", "PHASE", "EPOCH", "TRAINING LOSS", *(name.upper() for name in metrics)]
@@ -20,7 +21,13 @@ def comparison_text(runs: Sequence[RecordedRun], contents: Sequence[Content]) ->
         [run.name, found.phase, *(each or "-" for each in epoch_and_loss(run)), *_numbers(metrics, numbers)]
         for run, found, numbers in zip(runs, contents, measured, strict=True)
     ]
-    return columns([headings, *rows])
+    first, *others = contents
+    changed = [
+        f"{each.title} differs from {first.title}: {'; '.join(words)}"
+        for each in others
+        if (words := differences(first, each))
+    ]
+    return "\n".join([*changed, columns([headings, *rows])])
 
 
 def _numbers(names: Sequence[str], metrics: Mapping[str, float]) -> Sequence[str]:

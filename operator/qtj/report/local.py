@@ -16,13 +16,12 @@ from qtj.report.stages import moments_of
 from qtj.report.store import read_file
 from qtj.runs.folders import RecordedRun
 from qtj.runs.line_view import end_sentence
-from qtj.runs.programs import earlier_programs
 from qtj_contract import TerminationMessage
 from qtj_contract.whole_file import read_regular
 from qtj_operator.api.job import training_id
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Status
-from qtj_report.artifacts import file_of, with_artifacts
+from qtj_report.artifacts import file_of, with_artifacts, with_programs
 from qtj_report.content import Content
 
 __all__ = ["run_content"]
@@ -44,7 +43,8 @@ def run_content(run: RecordedRun, now: datetime) -> Content:
     weights = status.weights.uri if status.weights else ""
     found = with_artifacts(replace(found, metrics=metrics, notes=notes), lines, weights, read_file)
     record = replace(found.record, weights_bytes=_size(weights))
-    found = replace(found, record=record, programs=earlier_programs(folder) or {})
+    owners = _owners(run.job["metadata"], status)
+    found = with_programs(replace(found, record=record), folder.absolute().as_uri(), read_file, owners)
     end = now if run.folder.is_active else datetime.fromtimestamp(run.folder.changed, UTC)
     return with_course(found, status, moments_of(events_of(run.folder), activities_of(folder)), end)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from qtj.local.variables import as_text
+from qtj_contract.origin import Origin, commit_of, machine
 from qtj_contract.program_source import ProgramSource, read_source
-from qtj_contract.stored_source import FOLDER, changes, newest, programs_from, stored_files
+from qtj_contract.stored_source import FOLDER, changes, newest, origin_name, programs_from, stored_files
 from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.job import is_trainer, main_container
 
@@ -49,17 +50,28 @@ def changed_arguments(earlier: Programs | None, now: Programs) -> list[str]:
 
 
 def store_programs(folder: Path, programs: Programs) -> None:
-    """Stores programs in the folder of a run, unless its last ones are the same.
+    """Stores programs in the folder of a run, unless its last ones are the same, and where they come from.
 
     Raises:
         OSError: They cannot be written.
     """
-    if not programs or programs == earlier_programs(folder):
+    if not programs:
         return
-    for name, data in stored_files(programs, _newest(folder) + 1).items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, data)
+    number = _newest(folder)
+    if programs != earlier_programs(folder):
+        number += 1
+        for name, data in stored_files(programs, number).items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, data)
+    write_whole(folder / origin_name(number), _origin(programs).to_bytes())
+
+
+def _origin(programs: Programs) -> Origin:
+    """Returns what is known before a program starts. `qtj_trainer.Program` records more once it runs."""
+    path, source = next(iter(programs.items()))
+    script = Path(path).absolute() if path.endswith(".py") else Path.cwd() / source.script
+    return Origin(commit=commit_of(script.parent, [script.name]), machine=machine())
 
 
 def _newest(folder: Path) -> int:

@@ -51,6 +51,11 @@ class ArrayState:
         self._free = {name for name, values in arrays.items() if not _is_finite(values)}
         """Arrays that were not finite at the start, so they may stay so: the best loss so far can start at infinity."""
 
+    @property
+    def model(self) -> Any:
+        """What it was created for: a layer with a circuit has its circuit stored, as a model has."""
+        return self._tree
+
     def fingerprint(self, _: Options) -> str:
         """Returns a digest of names, shapes and types."""
         return hashlib.sha256(json.dumps(array_types(self._first)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The program that runs: what it is, where it is recorded, and which earlier training it may continue.
+"""The program that runs: what it is, where it stores, and which earlier training it may continue.
 
 A job is one experiment, whatever happens to its program; without a job, the program itself tells experiments apart:
 
@@ -6,28 +6,23 @@ A job is one experiment, whatever happens to its program; without a job, the pro
     qtj-artifacts/program-2     the next one: the first has finished, or its program, arguments or data were others
 """
 
-import logging
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
 from itertools import count, takewhile
 from pathlib import Path
 
 from qtj_contract import Env
 from qtj_contract.program_source import ProgramSource, read_source
-from qtj_contract.stored_source import FOLDER, newest, programs_from, stored_files
-from qtj_trainer.errors import TrainerError, UserError
+from qtj_trainer.errors import UserError
+from qtj_trainer.program.source_record import changes_of, recorded_in
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.stored.extension import RESUME
 
-__all__ = ["Place", "place_of", "record_source", "running_source"]
+__all__ = ["Place", "place_of", "running_source"]
 
 _DEFAULT = Path("qtj-artifacts/program")
 _CHECKPOINTS = "checkpoints/local"
 _RESULT = "result.json"
-
-log = logging.getLogger("qtj_trainer")
 
 Place = tuple[str, str]
 """An address of artifacts, and a sentence about why it is this one; empty if there is nothing to say."""
@@ -63,29 +58,6 @@ def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Pl
     return _next_folder(source, environment)
 
 
-def record_source(store: Store, source: ProgramSource | None, *, is_job: bool) -> None:
-    """Stores the program of a training among its artifacts, unless it is there already. For the leader.
-
-    Args:
-        store: The artifacts.
-        source: The program.
-        is_job: Whether its arguments and data are those of a job, which has a record of its own.
-    """
-    if source is None:
-        return
-    try:
-        number, earlier = _recorded(store)
-        changed = _changes(earlier, source, is_job=is_job)
-        if number and not changed:
-            return
-        if is_job and changed:
-            log.warning("this job goes on with another program: %s", "; ".join(changed))
-        for name, data in stored_files({source.script: source}, number + 1).items():
-            store.write(name, data)
-    except TrainerError as problem:
-        log.warning("the program is not recorded: %s", problem)
-
-
 def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
     there = takewhile(lambda number: _folder(number).exists(), count(1))
     used = [number for number in there if _has_content(_folder(number))]
@@ -94,23 +66,23 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
     last, after = _folder(used[-1]), str(_folder(used[-1] + 1))
     if environment.get(RESUME):
         return str(last), ""
-    number, earlier = _recorded(open_store(str(last)))
+    number, earlier = recorded_in(open_store(str(last)))
     if (last / _RESULT).exists():
         more = f"{RESUME}=1 and more epochs would continue it"
         return after, f"the training in {last} is finished, and this one is stored in {after}: {more}"
     if source is None or not number:
         return after, f"the training in {last} may be of another program, so this one starts in {after}"
-    if changed := _changes(earlier, source, is_job=False):
+    if changed := changes_of(earlier, source, is_job=False):
         words = "; ".join(changed)
         return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
     return str(last), ""
 
 
 def _check(store: Store, source: ProgramSource | None, environment: Mapping[str, str]) -> None:
-    number, earlier = _recorded(store)
+    number, earlier = recorded_in(store)
     if source is None or not number or environment.get(RESUME) or not store.list(_CHECKPOINTS):
         return
-    if changed := _changes(earlier, source, is_job=False):
+    if changed := changes_of(earlier, source, is_job=False):
         raise UserError(
             f"{store.uri(_CHECKPOINTS)} is of another training ({'; '.join(changed)}): set {Env.ARTIFACTS_URI} to"
             f" another place, or {RESUME}=1 to continue it"
@@ -124,19 +96,3 @@ def _folder(number: int) -> Path:
 
 def _has_content(folder: Path) -> bool:
     return (folder / _RESULT).exists() or any((folder / _CHECKPOINTS).glob("*"))
-
-
-def _recorded(store: Store) -> tuple[int, Mapping[str, ProgramSource]]:
-    """Returns number and programs of the newest record; 0 without one that can be read."""
-    number = newest(name for folder in store.folders(FOLDER) for name in store.list(folder))
-    with suppress(ValueError):
-        return number, programs_from(store.read(f"{FOLDER}/{number}/source.json")) if number else {}
-    return 0, {}
-
-
-def _changes(earlier: Mapping[str, ProgramSource], now: ProgramSource, *, is_job: bool) -> list[str]:
-    """Returns what changed, but for arguments and data of a job, which has a record of its own."""
-    for before in earlier.values():
-        if before.script == now.script:
-            return now.changes_since(replace(before, arguments=now.arguments, data=now.data) if is_job else before)
-    return [f"{now.script} is new"] if earlier and not is_job else []

@@ -287,7 +287,10 @@ class Program:
 
     def _store(self, adapter: Adapter, data: bytes, metrics: Mapping[str, Any]) -> Result:
         """Stores weights and result, and deletes the checkpoints."""
-        warning = self._training.warning if self._training else ""
+        record = self._session.record
+        record.add_versions()
+        warnings = (self._training.warning if self._training else "", record.warning)
+        warning = "; ".join(filter(None, warnings))
         result = store_result(self._session.replica, adapter, data, metrics, warning)
         if self._training:  # a program without checkpoints need not ask for one
             self._training.log_early_end()

@@ -14,9 +14,10 @@ from typing import NoReturn
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions
 from qtj_trainer.errors import TrainerError
-from qtj_trainer.program.own_source import place_of, record_source, running_source
+from qtj_trainer.program.own_source import place_of, running_source
 from qtj_trainer.program.process_owner import owns_process
 from qtj_trainer.program.program_log import show_log
+from qtj_trainer.program.source_record import SourceRecord
 from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop, exit_now
@@ -36,9 +37,11 @@ class Session:
 
     Attributes:
         replica: Its replica of the job; set by `begin`.
+        record: The record of the program; set by `begin`.
     """
 
     replica: Replica
+    record: SourceRecord
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -58,6 +61,7 @@ class Session:
         source = running_source() if self._owns_process and not self.inferring else None
         artifacts, note = place_of(self._environment, source)
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
+        self.record = SourceRecord(replica.store, source, self._environment)
         if self._owns_process:
             sys.excepthook = self._end_with_error
         show_log(leads=replica.cluster.leads)
@@ -68,7 +72,7 @@ class Session:
                 exit_now(0)
             replica.check()
             if replica.cluster.leads:
-                record_source(replica.store, source, is_job=bool(replica.job_uid))
+                self.record.begin()
         replica.serve(contract.Progress(epoch=0, epochs=epochs), "running")
         if not self.inferring:
             replica.meet()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import qtj_contract as contract
-from qtj_report.artifacts import NoAccessError, attempts_in, with_artifacts
+from qtj_report.artifacts import NoAccessError, attempts_in, with_artifacts, with_programs
 from qtj_report.content import Content
 from qtj_report.page import run_page
 from qtj_trainer.errors import TrainerError
@@ -50,6 +50,8 @@ def report_page(
         weights_sha256=weights.sha256,
     )
     found = with_artifacts(head, lines, weights.uri, _read)
+    artifacts, uid = store.uri("x").removesuffix("/x"), environment.get(contract.Env.JOB_UID)
+    found = with_programs(found, artifacts, _read, [uid])
     return run_page(replace(found, notes=[*found.notes, f"{_CLUSTER} {job.rpartition('/')[2]} --html FILE"]), now)
 
 

@@ -59,7 +59,7 @@ def store_circuits(store: Store, weights: str, model: Any) -> dict[str, list[str
     for layer in circuit_layers(model):
         stem = _unique(_INVALID.sub("_", layer.name)[:_LONGEST], stems)
         stems.add(stem)
-        files[_unique(layer.name, files)] = list(_stored(store, f"{weights.removesuffix('.h5')}.{stem}", layer))
+        files[_unique(layer.name, files)] = list(_stored(store, f"{weights.rpartition('.')[0]}.{stem}", layer))
     return files
 
 
@@ -69,8 +69,8 @@ def _unique(name: str, taken: Container[str]) -> str:
 
 
 def circuit_layers(model: Any) -> list[_Layer]:
-    """Returns the layers of a model that have a circuit."""
-    return [each for each in getattr(model, "submodules", ()) if isinstance(each, _Layer)]
+    """Returns the layers of a model that have a circuit; a model may be such a layer itself."""
+    return [each for each in (model, *getattr(model, "submodules", ())) if isinstance(each, _Layer)]
 
 
 def _stored(store: Store, stem: str, layer: _Layer) -> Iterator[str]:

@@ -104,6 +104,25 @@ async def test_another_type_of_its_service_is_applied(client: Client, api_server
         assert (spec["type"], spec["ports"][0]["port"]) == (service_type, 80)
 
 
+async def test_its_labels_its_nodes_and_the_annotations_of_its_service_are_no_edit(
+    client: Client, api_server: ApiServer, namespace: str
+) -> None:
+    pod = {
+        "labels": {"cost-center": "1"},
+        "tolerations": [{"key": "a", "operator": "Exists"}],
+        "nodeSelector": {"a": "b"},
+    }
+    board = {**pod, "serviceAnnotations": {"lb/internal": "true"}}
+    applied(api_server, job_object(namespace=namespace, tensorboard=board))
+    await does(client, api_server, namespace)
+
+    assert await does(client, api_server, namespace) == []
+    template = api_server.get("deployment", BOARD, "-n", namespace)["spec"]["template"]
+    assert template["metadata"]["labels"]["cost-center"] == "1"
+    assert template["spec"]["tolerations"] == pod["tolerations"]
+    assert api_server.get("service", BOARD, "-n", namespace)["metadata"]["annotations"] == {"lb/internal": "true"}
+
+
 async def test_it_is_removed_with_the_field(client: Client, api_server: ApiServer, namespace: str) -> None:
     applied(api_server, job_object(namespace=namespace, tensorboard={}))
     await does(client, api_server, namespace)
@@ -152,7 +171,13 @@ def test_a_mistake_is_refused_by_the_api_server(
 
 
 @pytest.mark.parametrize(
-    "board", [{}, {"image": "localhost:5000/lab/board@sha256:" + "0" * 64}, {"resources": {"limits": {"cpu": 1}}}]
+    "board",
+    [
+        {},
+        {"image": "localhost:5000/lab/board@sha256:" + "0" * 64},
+        {"resources": {"limits": {"cpu": 1}}},
+        {"labels": {"a": "b"}, "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}]},
+    ],
 )
 def test_what_is_right_is_accepted(api_server: ApiServer, namespace: str, board: dict[str, Any]) -> None:
     assert "created" in applied(api_server, job_object(namespace=namespace, tensorboard=board))

@@ -101,6 +101,8 @@ class Reason(StrEnum):
     RESIZE_IGNORED = "ResizeIgnored"
     IMMUTABLE_FIELD_CHANGED = "ImmutableFieldChanged"
     SPEC_APPLIED = "SpecApplied"
+    # Events about the job
+    RESTORED = "Restored"
     # Events about children
     REPLICAS_CREATED = "ReplicasCreated"
     SERVICE_REPAIRED = "ServiceRepaired"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StrictInt, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -13,7 +13,7 @@ from qtj_operator.api.defaults import TENSORBOARD_PORT
 from qtj_operator.api.model import Model
 from qtj_operator.api.rules import Rule, checked, validations
 
-__all__ = ["Resources", "ServiceType", "TensorBoard"]
+__all__ = ["Resources", "ServiceType", "TensorBoard", "Toleration"]
 
 _COMPONENT = "[a-z0-9]+([._-]+[a-z0-9]+)*"
 _IMAGE_PATTERN = (
@@ -66,6 +66,20 @@ class Resources(Model):
     limits: _Quantities | None = Field(None, description="What it may use at most, by the name of the resource.")
 
 
+class Toleration(Model):
+    """A taint of nodes that a pod tolerates."""
+
+    key: str | None = Field(None, description="The taint's key. Every key when left out.")
+    operator: Literal["Exists", "Equal"] | None = Field(None, description="Equal when left out.")
+    value: str | None = Field(None, description="The taint's value, for Equal.")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
+        None, description="The taint's effect. Every effect when left out."
+    )
+    toleration_seconds: StrictInt | None = Field(
+        None, description="How long a pod stays on a node that gets this taint with NoExecute. For ever when left out."
+    )
+
+
 class TensorBoard(Model):
     """A TensorBoard that shows the curves and profiles of the job, as long as the job exists."""
 
@@ -87,6 +101,16 @@ class TensorBoard(Model):
         description="Type of its Service. ClusterIP, also when left out: `qtj tensorboard` and other pods reach it. "
         "NodePort and LoadBalancer show it to everybody who can reach the node or the load balancer: TensorBoard asks "
         "for no password.",
+    )
+    labels: Mapping[str, str] | None = Field(
+        None, description="Labels of its pod. It has none of those of the template."
+    )
+    annotations: Mapping[str, str] | None = Field(None, description="Annotations of its pod.")
+    node_selector: Mapping[str, str] | None = Field(None, description="Labels that its node must have.")
+    tolerations: list[Toleration] | None = Field(None, description="Taints that its pod tolerates.")
+    priority_class_name: str | None = Field(None, description="The priority class of its pod.")
+    service_annotations: Mapping[str, str] | None = Field(
+        None, description="Annotations with which its Service is created, for example for an internal load balancer."
     )
 
     @property

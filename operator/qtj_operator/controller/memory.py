@@ -19,6 +19,7 @@ from qtj_operator.controller.pace import Pace
 from qtj_operator.controller.parse import parse_pod, parse_service
 from qtj_operator.controller.refusals import Refusals
 from qtj_operator.controller.repairs import Repairs
+from qtj_operator.controller.restored import Awaited
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.service import Service
@@ -86,6 +87,7 @@ class JobMemory:
         actions: What became of actions on its children.
         tensorboard: What became of actions on its TensorBoard.
         unreadable: Why it cannot be read; empty if it can.
+        awaited: Until when the status of a restored job may come.
     """
 
     phase: str = Phase.PENDING
@@ -101,6 +103,7 @@ class JobMemory:
     actions: Actions = field(default_factory=Actions)
     tensorboard: Actions = field(default_factory=Actions)
     unreadable: str = ""
+    awaited: Awaited = field(default_factory=Awaited)
 
     def shows(self, job: Object) -> None:
         """Remembers what the job's status says."""

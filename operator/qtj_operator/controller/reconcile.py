@@ -22,7 +22,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.observe_tensorboard import with_board
-from qtj_operator.core.decide import decide, refuse, stuck
+from qtj_operator.core.decide import await_status, decide, refuse, stuck
 from qtj_operator.core.decision import Action, Decision, earliest
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.obstacle import Obstacle
@@ -109,6 +109,9 @@ class Reconciler:
             log_deleted(key)
 
     async def _decide_and_act(self, raw: Object, now: datetime) -> Decision | None:
+        meta = raw["metadata"]
+        if (due := self.jobs[meta["namespace"], meta["name"]].awaited.until(raw, now)) is not None:
+            return await_status(read_status(raw), due)
         try:
             job = Job.parse(raw)
         except InvalidJob as error:
@@ -181,7 +184,7 @@ class Reconciler:
     async def _write(self, key: Key, raw: Object, decision: Decision, now: datetime) -> bool:
         """Writes the status if it changed, and logs and counts the change; returns whether it did."""
         status = decision.status.to_dict(raw.get("status"))
-        changed = status != raw.get("status") and await self._replace({**raw, "status": status})
+        changed = status != (raw.get("status") or {}) and await self._replace({**raw, "status": status})
         if changed:
             before = read_status(raw)
             self.jobs[key].pace.wrote(now)

@@ -39,7 +39,7 @@ from qtj_operator.core.suspended import suspended
 from qtj_operator.core.tensorboard import tensorboard
 from qtj_operator.core.trained import trained
 
-__all__ = ["decide", "refuse", "stuck"]
+__all__ = ["await_status", "decide", "refuse", "stuck"]
 
 Policy = Callable[[Observed, datetime], Verdict | None]
 
@@ -163,6 +163,13 @@ def refuse(before: Status, generation: int, message: str, now: datetime) -> Deci
     """Decides about an object that cannot be read as a job."""
     status = closed(before, (conditions.failed(Reason.INVALID_SPEC, message),), generation, now)
     return Decision(actions=(), status=status, events=events_between(before, status), wake_at=None)
+
+
+def await_status(before: Status, due: datetime) -> Decision:
+    """Decides about a restored job whose status may still come: nothing is written to it until then."""
+    message = "a backup tool has restored this job: it starts in a minute, unless its status comes before"
+    event = Event("Normal", Reason.RESTORED, message)
+    return Decision(actions=(), status=before, events=(event,), wake_at=due)
 
 
 def stuck(before: Status, generation: int, message: str, now: datetime) -> Decision:

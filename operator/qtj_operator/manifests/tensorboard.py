@@ -3,8 +3,8 @@
 From the leading replica's template the pod gets what reading the artifacts takes, and nothing else: the service
 account, the volume with the artifacts, and for a bucket the variables that clients of Google Cloud Storage read, with
 the volumes of the files that they name. It gets none of the program's other variables and Secrets, because everybody
-who reaches its page could try to read them. Node selectors and tolerations are left out too: TensorBoard outlives the
-training, and would keep an expensive node.
+who reaches its page could try to read them. Node selectors and tolerations are those of `spec.tensorboard`, not of the
+template: TensorBoard outlives the training, and would keep an expensive node.
 """
 
 import hashlib
@@ -20,7 +20,14 @@ from urllib.parse import unquote, urlsplit
 from qtj_operator.api.defaults import TENSORBOARD_PORT
 from qtj_operator.api.job import Job
 from qtj_operator.api.mounts import mount_at, volume_of
-from qtj_operator.api.names import GROUP, LABEL_EXPOSED, LABEL_PROFILES, LABEL_TENSORBOARD, tensorboard_name
+from qtj_operator.api.names import (
+    GROUP,
+    LABEL_EXPOSED,
+    LABEL_PROFILES,
+    LABEL_TENSORBOARD,
+    tensorboard_name,
+    without_reserved,
+)
 from qtj_operator.api.template import Mount, PodSpec
 from qtj_operator.api.tensorboard import ServiceType, TensorBoard
 from qtj_operator.manifests.inherited import inherited_by_volumes
@@ -86,13 +93,15 @@ def tensorboard_deployment(job: Job, board: TensorBoard, image: str) -> Manifest
 def deployment_spec(job: Job, board: TensorBoard, image: str) -> Manifest:
     """Returns what may change in the Deployment's spec: no pod while the job is suspended, and the pod's template."""
     labels = {
+        **without_reserved(board.labels or {}),
         **_selector(job),
         "app.kubernetes.io/name": CONTAINER,
         "app.kubernetes.io/part-of": job.name,
         LABEL_PROFILES: "true",
         **({LABEL_EXPOSED: "true"} if board.exposed else {}),
     }
-    spec, annotations = _pod(job, board, image), _annotations(job)
+    spec = {**_pod(job, board, image), **_placement(board)}
+    annotations = {**_annotations(job), **(board.annotations or {})}
     digest = _digest([labels, spec, *([annotations] if annotations else ())])
     return {
         "replicas": 0 if job.spec.suspend else 1,
@@ -105,7 +114,10 @@ def tensorboard_service(job: Job, board: TensorBoard) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(job, tensorboard_name(job.name), {}),
+        "metadata": {
+            **metadata(job, tensorboard_name(job.name), {}),
+            **({"annotations": dict(board.service_annotations)} if board.service_annotations else {}),
+        },
         "spec": board_service_spec(job, board),
     }
 
@@ -146,6 +158,12 @@ def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
         "containers": [_container(job, board, image, mounts, own)],
         "volumes": [*volumes.values(), {"name": own.name, "emptyDir": {}}],
     }
+
+
+def _placement(board: TensorBoard) -> Manifest:
+    """Returns on which nodes the pod may run, and before which others."""
+    fields = {"node_selector", "tolerations", "priority_class_name"}
+    return board.model_dump(include=fields, by_alias=True, exclude_none=True, mode="json")
 
 
 def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ...], own: "_OwnVolume") -> Manifest:

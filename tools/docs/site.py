@@ -22,6 +22,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/own-circuit",
         "how-to/tfq",
         "how-to/noise",
+        "how-to/frameworks",
         "how-to/own-program",
         "how-to/own-data",
         "how-to/several-jobs",

@@ -15,7 +15,9 @@ Each package and module imports only from those below it:
 
     tfq            a program of TensorFlow Quantum changes one import
     noise          noise and shots, by quantum trajectories
+    jax            a function of JAX, with gradients, for who has JAX installed
     pqc            the Keras layer, on the fused engine or on that of TensorFlow Quantum (`tfq_op`)
+    groups         groups of examples in one call of the engine
     expectation    the engine for a circuit
     fused          our engine: gates fused into 4x4 blocks, one backward sweep for all gradients, native vector code
     qasm           a circuit as OpenQASM

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qtj_contract import statevector_bytes
 from qtj_contract.quantities import in_words
-from qtj_simulator.fused.library import library
+from qtj_simulator.fused.library import library, pointers
 from qtj_simulator.fused.packed import packed
 from qtj_simulator.fused.plan import Plan
 from qtj_simulator.fused.program import compile_plans
@@ -138,14 +138,48 @@ class Engine:
             MemoryError: If there is not enough memory for the batch.
             ValueError: If an array has another shape.
         """
-        given = self._symbols(inputs, weights)
-        if upstream.shape != (len(inputs), self._sizes[2]):
-            raise ValueError(f"upstream is {upstream.shape}, not (batch, {self._sizes[2]})")
+        given, factors = self._symbols(inputs, weights), self._factors(len(inputs), upstream)
         by_inputs, by_weights = (np.empty_like(each) for each in given)
-        self._check(
-            self._library.qtj_backward(self._handle, len(inputs), *given, _doubles(upstream), by_inputs, by_weights)
-        )
+        self._check(self._library.qtj_backward(self._handle, len(inputs), *given, factors, by_inputs, by_weights))
         return by_inputs, by_weights
+
+    def curvature(
+        self, inputs: Array, weights: Array, upstream: Array, along: tuple[Array, Array]
+    ) -> tuple[Array, Array, Array]:
+        """Computes the gradients of sum(along * gradients(inputs, weights, upstream)): exact second derivatives.
+
+        It takes at least two gradients for each angle with a direction that is not 0.
+
+        Args:
+            inputs: As for `values`.
+            weights: As for `values`.
+            upstream: As for `gradients`.
+            along: A direction, in the shapes of `inputs` and `weights`.
+
+        Returns:
+            float64: by `inputs`, `weights` and `upstream`. The last is the slope of the values along the direction.
+
+        Raises:
+            MemoryError: If there is not enough memory for the batch.
+            ValueError: If an array has another shape, or the derivatives take more than 4096 gradients.
+        """
+        given, factors = self._symbols(inputs, weights), self._factors(len(inputs), upstream)
+        direction = self._symbols(*along)
+        if len(along[0]) != len(inputs):
+            raise ValueError(f"the direction has {len(along[0])} examples, not {len(inputs)}")
+        rows, shared = given
+        slopes = np.empty_like(rows), np.empty_like(shared), np.empty_like(factors)
+        self._check(
+            self._library.qtj_curvature(
+                self._handle, len(inputs), pointers(*given), factors, pointers(*direction), pointers(*slopes)
+            )
+        )
+        return slopes
+
+    def _factors(self, batch: int, upstream: Array) -> Array:
+        if upstream.shape != (batch, self._sizes[2]):
+            raise ValueError(f"upstream is {upstream.shape}, not (batch, {self._sizes[2]})")
+        return _doubles(upstream)
 
     def _symbols(self, inputs: Array, weights: Array) -> Sequence[Array]:
         """Checks the shapes, because the library does not check them."""

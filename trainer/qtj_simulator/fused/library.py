@@ -4,12 +4,14 @@ import ctypes
 import os
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qtj_simulator.fused.gates import UnsupportedError
 
-__all__ = ["FILE", "OPERATIONS", "library"]
+__all__ = ["FILE", "OPERATIONS", "Pointers", "library", "pointers"]
 
 FILE = Path(os.environ.get("QTJ_FUSED_LIBRARY", Path(__file__).parent / "native" / "libqtj_fused.so"))
 """Where `python -m qtj_simulator.fused.build` and the wheels put it. $QTJ_FUSED_LIBRARY names another one."""
@@ -19,6 +21,19 @@ OPERATIONS = FILE.with_name("libqtj_op.so")
 
 _DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 _SENTENCE = ctypes.c_char_p
+
+
+class Pointers(ctypes.Structure):
+    """Arrays in one structure: `Symbols` of `native/qtj.h`, and `Slopes`, which has a third one."""
+
+    _fields_: ClassVar = [(name, ctypes.c_void_p) for name in ("inputs", "weights", "upstream")]
+
+
+def pointers(*arrays: NDArray[np.float64]) -> Pointers:
+    """Returns the addresses of arrays, which must outlive them."""
+    return Pointers(*(each.ctypes.data for each in arrays))
+
+
 _CIRCUIT = ctypes.c_void_p
 
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
@@ -40,6 +55,10 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "qtj_keep": (None, [_CIRCUIT, ctypes.c_size_t]),
     "qtj_forward": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES]),
     "qtj_backward": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES]),
+    "qtj_curvature": (
+        _SENTENCE,
+        [_CIRCUIT, ctypes.c_long, ctypes.POINTER(Pointers), _DOUBLES, *[ctypes.POINTER(Pointers)] * 2],
+    ),
     "qtj_shared_bytes": (ctypes.c_size_t, []),
     "qtj_lent": (ctypes.c_size_t, []),
     "qtj_free_memory": (ctypes.c_size_t, [ctypes.c_char_p] * 3),

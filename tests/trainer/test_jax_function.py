@@ -1,0 +1,143 @@
+"""The function of JAX: values, gradients and second derivatives are those of Cirq, and a vmap is one call."""
+
+import subprocess
+import sys
+from typing import Any
+
+import cirq
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy
+
+from qtj_simulator.fused.engine import Engine
+from qtj_simulator.jax import expectation_function
+from tests.trainer.circuits import Case
+
+X, Y, A, B = sympy.symbols("x y a b")
+FIRST, SECOND = cirq.LineQubit.range(2)
+CASE = Case(
+    cirq.Circuit(
+        cirq.rx(X)(FIRST), cirq.Y(SECOND) ** A, cirq.ZZ(FIRST, SECOND) ** (B + 0.5 * A), cirq.ry(Y)(SECOND),
+        cirq.rx(X)(SECOND), cirq.X(FIRST) ** B,
+    ),
+    [cirq.Z(FIRST), cirq.X(SECOND) * cirq.Y(FIRST) + 0.5 * cirq.Z(SECOND)],
+    [X, Y],
+    [A, B],
+)  # fmt: skip
+NO_INPUTS = Case(cirq.Circuit(cirq.ry(A)(FIRST), cirq.CNOT(FIRST, SECOND)), [cirq.Z(SECOND)], [], [A])
+RANDOM = np.random.default_rng(5)
+ROWS, WEIGHTS = RANDOM.uniform(-2, 2, (3, 2)), RANDOM.uniform(-2, 2, 2)
+
+
+def function_of(case: Case) -> Any:
+    return expectation_function(case.circuit, case.readouts, inputs=case.inputs, weights=case.weights)
+
+
+@pytest.fixture(params=[False, True], ids=["float32", "float64"])
+def tolerance(request: pytest.FixtureRequest) -> Any:
+    with jax.experimental.enable_x64(request.param):
+        yield 1e-8 if request.param else 3e-5
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3])
+def test_values_are_those_of_cirq(batch: int, tolerance: float) -> None:
+    found = jax.jit(function_of(CASE))(jnp.array(ROWS[:batch]), jnp.array(WEIGHTS))
+
+    assert found.shape == (batch, 2)
+    assert found.dtype == (jnp.float64 if tolerance < 1e-6 else jnp.float32)
+    np.testing.assert_allclose(found, CASE.values(ROWS[:batch], WEIGHTS).reshape(batch, 2), atol=tolerance)
+
+
+def test_one_example_is_a_row() -> None:
+    np.testing.assert_allclose(function_of(CASE)(ROWS[0], WEIGHTS), CASE.values(ROWS[:1], WEIGHTS)[0], atol=1e-5)
+
+
+def test_a_circuit_without_inputs() -> None:
+    function = function_of(NO_INPUTS)
+    value, slope = jax.value_and_grad(lambda angles: function(jnp.empty(0), angles)[0])(jnp.array([0.3]))
+
+    assert (float(value), float(slope[0])) == pytest.approx((np.cos(0.3), -np.sin(0.3)), abs=1e-5)
+
+
+def test_gradients_are_slopes_of_cirq(tolerance: float) -> None:
+    upstream = RANDOM.normal(size=(3, 2))
+    along = RANDOM.normal(size=(3, 2)), RANDOM.normal(size=2)
+    function = function_of(CASE)
+
+    def loss(x: Any, w: Any) -> Any:
+        return (upstream * function(x, w)).sum()
+
+    by_rows, by_weights = jax.jit(jax.grad(loss, (0, 1)))(jnp.array(ROWS), jnp.array(WEIGHTS))
+
+    found = float((by_rows * along[0]).sum() + (by_weights * along[1]).sum())
+    assert found == pytest.approx(CASE.slope(ROWS, WEIGHTS, upstream, along), abs=10 * tolerance)
+
+
+def test_second_derivatives_are_differences_of_gradients() -> None:
+    with jax.experimental.enable_x64():
+        function, rows, step = function_of(CASE), jnp.array(ROWS), 1e-5
+
+        def loss(w: Any, x: Any) -> Any:
+            return (function(x, w) ** 2).sum()
+
+        found = jax.jit(jax.jacrev(jax.jacrev(loss, (0, 1)), (0, 1)))(jnp.array(WEIGHTS), rows)
+        slopes = jax.grad(loss, (0, 1))
+        for which, unit in enumerate(np.eye(2) * step):
+            more, less = slopes(WEIGHTS + unit, rows), slopes(WEIGHTS - unit, rows)
+            for block, one, other in zip(found, more, less, strict=True):
+                np.testing.assert_allclose(block[0][..., which], (one - other) / (2 * step), atol=1e-6)
+
+
+@pytest.mark.parametrize("axes", [(0, None), (None, 0), (0, 0)], ids=["inputs", "weights", "both"])
+def test_a_vmap_is_one_call_with_the_values_and_gradients_of_many(
+    axes: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = function_of(CASE)
+    x = RANDOM.uniform(-2, 2, (4, 3, 2) if axes[0] == 0 else (3, 2))
+    w = RANDOM.uniform(-2, 2, (4, 2) if axes[1] == 0 else 2)
+
+    def loss(x: Any, w: Any) -> Any:
+        return (function(x, w) ** 2).sum()
+
+    step = jax.value_and_grad(loss, (0, 1))
+    singles = [step(x[i] if axes[0] == 0 else x, w[i] if axes[1] == 0 else w) for i in range(4)]
+    calls = list[str]()
+    for name in ("values", "gradients"):
+        monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
+
+    found = jax.jit(jax.vmap(step, axes))(x, w)
+
+    jax.tree.map(lambda many, *each: np.testing.assert_allclose(many, np.stack(each), atol=2e-5), found, *singles)
+    assert calls == ["values", "gradients"]
+
+
+def counted(method: Any, calls: list[str]) -> Any:
+    def call(*given: Any) -> Any:
+        calls.append(method.__name__)
+        return method(*given)
+
+    return call
+
+
+def test_what_it_has_not_is_refused() -> None:
+    function = function_of(NO_INPUTS)
+
+    def first(angle: Any) -> Any:
+        return function(jnp.empty(0), angle[None])[0]
+
+    with pytest.raises(TypeError, match="forward-mode"):
+        jax.jvp(first, (0.3,), (1.0,))
+    with pytest.raises(NotImplementedError, match="no third derivatives"):
+        jax.grad(jax.grad(jax.grad(first)))(0.3)
+    with pytest.raises(ValueError, match=r"inputs are \(2, 1\) and weights \(1,\), not \(batch, 0\)"):
+        function(jnp.ones((2, 1)), jnp.ones(1))
+
+
+def test_the_simulator_imports_no_framework() -> None:
+    program = (
+        "import sys, qtj_simulator, qtj_simulator.expectation;"
+        "print(sorted({'jax', 'pennylane', 'tensorflow', 'torch'} & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"

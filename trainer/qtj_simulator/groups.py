@@ -1,0 +1,101 @@
+"""Groups of examples in one call of the engine, as a framework's vmap makes them: each may have weights of its own."""
+
+import math
+from typing import Any
+
+import cirq
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_simulator.expectation import expectation_engine
+from qtj_simulator.fused.engine import Engine
+from qtj_simulator.specification import Readouts, Symbols, specified
+
+__all__ = ["Groups"]
+
+Array = NDArray[Any]
+
+_NONE = np.empty(0)
+
+
+class Groups:
+    """Values and derivatives of arrays of examples, in the precision of the inputs.
+
+    Inputs are (*groups, batch, inputs), weights (*groups, weights), and upstream is (*groups, batch, readouts). A side
+    of `groups` that is 1 is the same for all groups. Gradients by weights are sums over the batch, one for each group.
+    """
+
+    def __init__(
+        self,
+        circuit: cirq.AbstractCircuit,
+        readouts: Readouts,
+        *,
+        inputs: Symbols = (),
+        weights: Symbols = (),
+        threads: int | None = None,
+    ) -> None:
+        """Checks the circuit; an engine is made when it is first used. Arguments and errors: `expectation_engine`."""
+        self._asked, self._threads = specified(circuit, readouts, inputs, weights), threads
+        self.inputs, self.weights = len(self._asked.inputs), len(self._asked.weights)
+        self.readouts = len(self._asked.readouts)
+        self._engines: dict[tuple[str, bool], Engine] = {}
+        self._engine("float32", apart=False)
+
+    def values(self, inputs: Array, weights: Array) -> Array:
+        """Returns expectation values, (*groups, batch, readouts)."""
+        if math.prod(weights.shape[:-1]) == 1:
+            rows = inputs.reshape(math.prod(inputs.shape[:-1]), self.inputs)
+            found = self._engine(inputs.dtype.name, apart=False).values(rows, weights.reshape(self.weights))
+            return self._shaped(found, inputs.shape[:-1], inputs)
+        shape, (rows,) = self._rows(inputs.shape[:-1], (inputs, weights))
+        return self._shaped(self._engine(inputs.dtype.name, apart=True).values(rows, _NONE), shape, inputs)
+
+    def gradients(self, inputs: Array, weights: Array, upstream: Array) -> tuple[Array, Array]:
+        """Returns the gradients of sum(upstream * values) by inputs and by weights."""
+        shape, (rows,) = self._rows(upstream.shape[:-1], (inputs, weights))
+        factors = self._wide(upstream, shape)
+        if math.prod(shape[:-1]) == 1:
+            engine = self._engine(inputs.dtype.name, apart=False)
+            found = engine.gradients(rows[:, : self.inputs], weights.reshape(self.weights), factors)
+            return self._shaped(found[0], shape, inputs), self._shaped(found[1], shape[:-1], inputs)
+        slopes, _ = self._engine(inputs.dtype.name, apart=True).gradients(rows, _NONE, factors)
+        return self._parted(slopes, shape, inputs)
+
+    def curvature(
+        self, inputs: Array, weights: Array, upstream: Array, by_inputs: Array, by_weights: Array
+    ) -> tuple[Array, Array, Array]:
+        """Returns the gradients of sum(along * gradients) by inputs, weights and upstream; see `Engine.curvature`."""
+        shape, (rows, along) = self._rows(upstream.shape[:-1], (inputs, weights), (by_inputs, by_weights))
+        factors, nothing = self._wide(upstream, shape), (_NONE, _NONE)
+        engine = self._engine(inputs.dtype.name, apart=True)
+        slopes, _, by_upstream = engine.curvature(rows, nothing[0], factors, (along, nothing[1]))
+        return *self._parted(slopes, shape, inputs), self._shaped(by_upstream, shape, inputs)
+
+    def _engine(self, dtype: str, *, apart: bool) -> Engine:
+        """Returns the engine for a precision; apart, every example has its weights beside its inputs."""
+        if (dtype, apart) not in self._engines:
+            circuit, readouts, inputs, weights = self._asked
+            symbols = {"inputs": (*inputs, *weights)} if apart else {"inputs": inputs, "weights": weights}
+            engine = expectation_engine(circuit, readouts, **symbols, dtype=dtype, threads=self._threads)
+            self._engines[dtype, apart] = engine
+        return self._engines[dtype, apart]
+
+    def _rows(self, shape: tuple[int, ...], *pairs: tuple[Array, Array]) -> tuple[tuple[int, ...], list[Array]]:
+        """Returns (*groups, batch), and for each pair (all examples, inputs + weights)."""
+        given = [(inputs, weights[..., np.newaxis, :]) for inputs, weights in pairs]
+        shape = np.broadcast_shapes(shape, *(each.shape[:-1] for pair in given for each in pair))
+        return shape, [np.concatenate([self._wide(each, shape) for each in pair], axis=-1) for pair in given]
+
+    @staticmethod
+    def _wide(array: Array, shape: tuple[int, ...]) -> Array:
+        last = array.shape[-1]
+        return np.broadcast_to(array, (*shape, last)).reshape(math.prod(shape), last)
+
+    @staticmethod
+    def _shaped(array: Array, shape: tuple[int, ...], like: Array) -> Array:
+        return array.reshape(*shape, array.shape[-1]).astype(like.dtype)
+
+    def _parted(self, slopes: Array, shape: tuple[int, ...], like: Array) -> tuple[Array, Array]:
+        slopes = slopes.reshape(*shape, self.inputs + self.weights)
+        by_inputs, by_weights = slopes[..., : self.inputs], slopes[..., self.inputs :].sum(axis=-2)
+        return by_inputs.astype(like.dtype), by_weights.astype(like.dtype)

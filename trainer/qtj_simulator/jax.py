@@ -1,0 +1,106 @@
+"""Expectation values as a function of JAX: under jit, vmap and grad, with second derivatives by reverse mode."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import cirq
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from qtj_simulator.groups import Groups
+from qtj_simulator.specification import Readouts, Symbols
+
+__all__ = ["expectation_function"]
+
+Function = Callable[..., Any]
+
+
+def expectation_function(
+    circuit: cirq.AbstractCircuit,
+    readouts: Readouts,
+    *,
+    inputs: Symbols = (),
+    weights: Symbols = (),
+    threads: int | None = None,
+) -> Callable[[ArrayLike, ArrayLike], jax.Array]:
+    """Returns a function of JAX for a circuit: f(inputs, weights), as `Engine.values`.
+
+    It may be under `jit`, `grad`, `jacrev` and `vmap`, which is one call of the engine; `jacrev(jacrev(f))` has exact
+    second derivatives. JAX refuses forward mode (`jvp`, `jacfwd`, `hessian`), and third derivatives are refused.
+    Arrays in float64, which JAX must allow, are computed with complex128 amplitudes, others with complex64.
+
+    Args:
+        circuit: The circuit, which starts from |0...0⟩. Its symbols are among `inputs` and `weights`.
+        readouts: The observables: one, or a list.
+        inputs: The symbols with a value for each example, one column each.
+        weights: The symbols with one value for all examples.
+        threads: The number of threads; None: $OMP_NUM_THREADS, or the processors that this process may use.
+
+    Returns:
+        A function of inputs, (batch, inputs) or (inputs,), and weights, (weights,). It returns (batch, readouts) or
+        (readouts,), and raises ValueError if an array has another shape.
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        UnsupportedError: If the engine does not support the circuit or the machine; the message has the reason.
+        ValueError: If the circuit has other symbols.
+    """
+    groups = Groups(circuit, readouts, inputs=inputs, weights=weights, threads=threads)
+    values = _values(groups)
+
+    def expectation(inputs: ArrayLike, weights: ArrayLike) -> jax.Array:
+        double = jnp.result_type(inputs, weights) == jnp.float64
+        rows, shared = (jnp.asarray(each, jnp.float64 if double else jnp.float32) for each in (inputs, weights))
+        if rows.shape[-1:] != (groups.inputs,) or rows.ndim > 2 or shared.shape != (groups.weights,):
+            raise ValueError(
+                f"inputs are {rows.shape} and weights {shared.shape}, not (batch, {groups.inputs}) or"
+                f" ({groups.inputs},), and ({groups.weights},): use jax.vmap for more axes"
+            )
+        found: jax.Array = values(jnp.atleast_2d(rows), shared)
+        return found if rows.ndim == 2 else found[0]
+
+    return expectation
+
+
+def _values(groups: Groups) -> Function:
+    slopes = _slopes(groups)
+    return _differentiable(
+        lambda x, w: _called(groups.values, _like((*x.shape[:-1], groups.readouts), x), x, w), slopes
+    )
+
+
+def _slopes(groups: Groups) -> Function:
+    curvature = _differentiable(
+        lambda x, w, u, by: _called(groups.curvature, (_as(x), _as(w), _as(u)), x, w, u, *by), _no_third_derivatives
+    )
+    return _differentiable(lambda x, w, u: _called(groups.gradients, (_as(x), _as(w)), x, w, u), curvature)
+
+
+def _differentiable(function: Function, backward: Function) -> Function:
+    """Returns the function with its gradients, which `backward` computes from its arguments and the upstream ones."""
+    made = jax.custom_vjp(function)
+    made.defvjp(lambda *given: (made(*given), given), lambda given, upstream: backward(*given, upstream))
+    return made
+
+
+def _called(function: Function, result: Any, *given: jax.Array) -> Any:
+    """Calls a function of NumPy arrays, once for all groups that `vmap` makes."""
+
+    def on_arrays(*arrays: Any) -> Any:
+        return function(*map(np.asarray, arrays))
+
+    return jax.pure_callback(on_arrays, result, *given, vmap_method="expand_dims")
+
+
+def _like(shape: tuple[int, ...], other: jax.Array) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, other.dtype)  # type: ignore[no-untyped-call]
+
+
+def _as(other: jax.Array) -> jax.ShapeDtypeStruct:
+    return _like(other.shape, other)
+
+
+def _no_third_derivatives(*_: Any) -> NoReturn:
+    raise NotImplementedError("qtj_simulator.jax has no third derivatives: its engine computes first and second ones")

@@ -104,7 +104,7 @@ def test_who_resumes_all_the_same_is_told_and_both_programs_are_kept(desk: Desk)
     kept = earlier.folder.path / "source"
     assert (kept / "1/mine.py").read_text() == PROGRAM
     assert (kept / "2/mine.py").read_text() == "RATE = 1\n"
-    assert earlier.programs == programs_of(document.manifest["spec"])
+    assert earlier.programs == programs_of(document.manifest["spec"], {})
 
 
 def test_a_run_that_was_not_recorded_with_its_program_continues(desk: Desk) -> None:
@@ -131,7 +131,7 @@ def test_more_epochs_of_the_same_program_continue_without_a_word(desk: Desk) -> 
     ],
 )
 def test_programs_are_found_in_commands(desk: Desk, command: tuple[str, ...], names: list[str]) -> None:
-    assert list(programs_of(desk.written(own(command=command)).manifest["spec"])) == names
+    assert list(programs_of(desk.written(own(command=command)).manifest["spec"], {})) == names
 
 
 def test_damaged_sources_count_as_unknown(desk: Desk) -> None:

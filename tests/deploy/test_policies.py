@@ -68,6 +68,11 @@ def with_board(**fields: object) -> dict[str, Any]:
     return {**QCNN, "spec": {**QCNN["spec"], "tensorboard": fields}}
 
 
+def with_program() -> dict[str, Any]:
+    """The example with a program of its author's own."""
+    return {**QCNN, "spec": {**QCNN["spec"], "program": {"configMap": "iris", "entry": "train.py"}}}
+
+
 @pytest.fixture(scope="module")
 def limited(api_server: ApiServer) -> Iterator[ApiServer]:
     """An API server with the policy in force in one namespace."""
@@ -111,6 +116,7 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         ),
         with_pod(automountServiceAccountToken=False, hostUsers=False),
         labelled("app.kubernetes.io/name", "mine"),
+        with_program(),
         with_board(),
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
     ],
@@ -120,6 +126,7 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         *("an ordinary container", "a volume's fields without a value", "a role's fields without a value"),
         *("a Secret in env", "Secrets in volumes", "a harmless capability", "capabilities without a value"),
         *("Secrets without a value", "sources without a value", "variables without a value", "no token", "a label"),
+        "a program",
         *("the operator's TensorBoard", "a TensorBoard of the registry"),
     ],
 )
@@ -197,7 +204,7 @@ def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Map
     assert sentence in answer(limited, job)
 
 
-@pytest.mark.parametrize("field", ["template", "inference", "replicaSpecs", "tensorboard"])
+@pytest.mark.parametrize("field", ["template", "inference", "replicaSpecs", "tensorboard", "program"])
 def test_the_policy_has_an_answer_to_a_part_of_the_job_without_a_value(limited: ApiServer, field: str) -> None:
     said = answer(limited, {**QCNN, "spec": {**QCNN["spec"], field: None}})
 
@@ -267,6 +274,17 @@ def policy_of_one_version(match: str, namespace: str) -> Mapping[str, object]:
         {**kind, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
     ]
     return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def test_programs_of_their_own_can_be_forbidden(limited: ApiServer) -> None:
+    limits = yaml.safe_load((DEPLOY / "policies/limits.yaml").read_text())
+    try:
+        limited.kubectl("apply", "-f", "-", manifest={**limits, "data": {**limits["data"], "programs": "forbidden"}})
+        wait_until(lambda: "spec.program is not allowed here" in answer(limited, with_program()), SOON, "the list")
+        assert "created" in answer(limited, QCNN)
+    finally:
+        limited.kubectl("apply", "-f", "-", manifest=limits)
+        wait_until(lambda: "created" in answer(limited, with_program()), SOON, "the list")
 
 
 def test_a_namespace_without_the_label_is_not_limited(limited: ApiServer, namespace: str) -> None:

@@ -31,6 +31,7 @@ from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
 from tests.e2e.profiled import profiled
+from tests.e2e.program import mounted
 from tests.e2e.rights import now, rights
 from tests.e2e.scaled import scaled
 from tests.e2e.shared_service import shared_service
@@ -62,6 +63,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "dead-lock": hangs.dead_lock,
     "submitted": submitted.run,
     "tutorial": tutorial.run,
+    "program": mounted,
     "tensorboard": tensorboard.run,
     "profile": profiled,
     "browser": browser.run,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.gitops.kustomize import names, rendered, the_job
-from tools.gitops.references import FILE, KINDS, TEMPLATES, generated, references
+from tools.gitops.references import FILE, KINDS, PROGRAM, TEMPLATES, generated, references
 
 LISTS = {"containers", "initContainers", "env", "envFrom", "volumes", "sources", "imagePullSecrets"}
 PLAIN = "program"
@@ -68,6 +68,26 @@ def test_no_reference_is_left_without_a_digest(template: str, tmp_path: Path) ->
 
     found = {(kind, path): set(values(the_job(objects), f"{template}/spec/{path}")) for kind, path in references()}
     assert found == {(kind, path): names(objects, kind) for kind, path in references()}
+
+
+def test_a_program_that_changes_makes_another_job_with_another_config_map(tmp_path: Path) -> None:
+    job = {"apiVersion": "quantumtraining.dev/v1beta1", "kind": "QuantumTrainingJob", "metadata": {"name": "iris"}}
+    (tmp_path / "iris.yaml").write_text(yaml.safe_dump(job | {"spec": {"program": {"configMap": "iris"}}}))
+    (tmp_path / FILE.name).write_text(FILE.read_text())
+    generator = {"name": "iris", "files": ["iris.yaml", "train.py"], "options": {"immutable": True}}
+    kustomization = {"resources": ["iris.yaml"], "configMapGenerator": [generator], "configurations": [FILE.name]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    found = []
+    for text in ("print(1)\n", "print(2)\n"):
+        (tmp_path / "train.py").write_text(text)
+        objects = rendered(tmp_path)
+        (config_map,) = (each for each in objects if each["kind"] == "ConfigMap")
+        name = config_map["metadata"]["name"]
+        assert (config_map["immutable"], config_map["data"]["train.py"]) == (True, text)
+        assert {the_job(objects)["metadata"]["name"], *values(the_job(objects), PROGRAM)} == {name}
+        found.append(name)
+
+    assert found[0] != found[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -74,6 +74,14 @@ ON_A_VOLUME = a_job(
 )
 
 
+WITH_PROGRAM = a_job(
+    workers=1,
+    program={"configMap": "iris-1a2b3c4d", "entry": "iris.py"},
+    template=a_template(a_container(image="localhost/qtj-trainer:1", args=["train", "--seed=1"])),
+    inference={},
+)
+
+
 def replicas(job: Job) -> Iterable[Manifest]:
     yield from (replica_service(job, replica) for replica in replicas_of_services(job).values())
     yield from (replica_pod(job, replica, attempt=1) for replica in job.replicas())
@@ -107,6 +115,7 @@ SHAPES = {
     "inference-in-the-leaders-own-template": inference(
         a_job(replicaSpecs={"Worker": {"template": OWN_TEMPLATE}}, inference={})
     ),
+    "program": (*replicas(WITH_PROGRAM), *inference(WITH_PROGRAM)),
     "tensorboard": tensorboard(a_job(tensorboard={})),
     "tensorboard-on-a-volume": tensorboard(ON_A_VOLUME),
 }

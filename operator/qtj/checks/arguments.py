@@ -34,6 +34,8 @@ def argument_mistakes(spec: Mapping[str, Any], templates: Mapping[Path, Any]) ->
         spec: A spec that its models accept.
         templates: Its pod templates, by their paths.
     """
+    if spec.get("program"):  # it gets the arguments
+        return
     if importlib.util.find_spec("tensorflow_quantum") is None:  # the trainer needs it to answer
         return
     environment = _trainer_environment(spec)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from qtj.checks.arguments import argument_mistakes
+from qtj.checks.program import program_mistakes
 from qtj.files.attribution import attributed
 from qtj.files.documents import Document, File
 from qtj.local.rehearsal import Rehearsal, rehearse
@@ -69,8 +70,8 @@ def check_job(document: Document, *, here: bool = False) -> Rehearsal:
     if rehearsal.refusal:
         raise InputError(_refusal(document, rehearsal.refusal))
     misunderstood = [document.error(*each) for each in argument_mistakes(spec, _templates(spec))]
-    if misunderstood:
-        raise InputError("\n".join(misunderstood))
+    if lines := [*misunderstood, *program_mistakes(document, here=here)]:
+        raise InputError("\n".join(lines))
     return rehearsal
 
 

@@ -29,8 +29,15 @@ def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, st
         manifest: The job, which may have mistakes.
         configs: The ConfigMaps and Secrets of the file; others are left out.
     """
-    named = {each for each in _references(manifest.get("spec")) if each in configs}
+    named = {each for each in (*_references(manifest.get("spec")), *_of_program(manifest)) if each in configs}
     return {f"{kind} {name}": _digest(kind, configs[kind, name]) for kind, name in sorted(named)}
+
+
+def _of_program(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    spec = manifest.get("spec")
+    program = spec.get("program") if isinstance(spec, dict) else None
+    if isinstance(program, dict) and isinstance(name := program.get("configMap"), str):
+        yield "ConfigMap", name
 
 
 def _references(value: object) -> Iterator[tuple[str, str]]:

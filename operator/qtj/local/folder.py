@@ -9,6 +9,7 @@
 <folder>/activity.jsonl               the activities that its program reported, with their times
 <folder>/report.html                  its report as a page, once the job has finished
 <folder>/source/1/train.py            programs of the user's own, as they started the run
+<folder>/program/train.py             the files of spec.program, which its replicas run
 <folder>/run.log                      the output of a run without a terminal
 <folder>/logs/worker-0.1.log          what a replica wrote, one file per attempt
 <folder>/...                          weights, checkpoints and results, as the training program stores them
@@ -46,6 +47,7 @@ _RECORD = "job.json"
 _STOP = ".stop"
 _KILL = "kill"
 _LOGS = "logs"
+_PROGRAM = "program"
 
 
 class FolderError(Exception):
@@ -65,6 +67,11 @@ class Folder:
         self.path = path.absolute()
         self.complaint: str | None = None
         self.lock: int | None = None
+
+    @property
+    def program(self) -> Path:
+        """Where the files of `spec.program` are."""
+        return self.path / _PROGRAM
 
     @property
     def is_ours(self) -> bool:
@@ -199,7 +206,8 @@ class Folder:
         if not self.is_used:
             with suppress(OSError):
                 (self.path / OUTPUT).unlink(missing_ok=True)
-                shutil.rmtree(self.path / SOURCE, ignore_errors=True)
+                for name in (SOURCE, _PROGRAM):
+                    shutil.rmtree(self.path / name, ignore_errors=True)
                 (self.path / _LOGS).rmdir()
                 (self.path / _MARK).unlink()
                 self.path.rmdir()

@@ -148,7 +148,7 @@ def fork_server_for(jobs: Sequence[Object]) -> ForkServer | None:
     for job in jobs if sys.platform == "linux" else ():
         with suppress(OSError, LookupError, TypeError, ValueError, AttributeError):
             container = main_container(job["spec"]["template"]["spec"]["containers"])
-            if is_trainer(container):
+            if is_trainer(container) and not job["spec"].get("program"):
                 return ForkServer(confined(base_environment(container)))
     return None
 

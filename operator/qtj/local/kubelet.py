@@ -53,6 +53,7 @@ class Machine:
         addresses: The local addresses of Services.
         artifacts: Returns the local address of a job's artifacts, by its namespace and name.
         progress: Returns the file to which the replicas of a job may append their progress, likewise.
+        program: Returns the folder with the files of a job's `spec.program`, likewise.
         log: Opens the log of a pod: returns a function that writes to it.
         configs: ConfigMaps and Secrets.
     """
@@ -61,6 +62,7 @@ class Machine:
     addresses: Addresses
     artifacts: Callable[[str, str], str]
     progress: Callable[[str, str], Path]
+    program: Callable[[str, str], Path]
     log: Callable[[Object], Callable[[bytes], None]]
     configs: Configs = field(default_factory=dict)
 
@@ -204,6 +206,7 @@ class Kubelet:
             pod,
             configs=self._machine.configs,
             replaced=replaced,
+            folder=self._machine.program(namespace, job),
             rewrite=lambda text: self._machine.addresses.rewrite(text, namespace),
         )
         progress = {str(Env.PROGRESS_LOG): str(self._machine.progress(namespace, job))}

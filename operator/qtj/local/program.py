@@ -16,10 +16,12 @@ from pathlib import Path
 from qtj.local.extras import how_to_get_the_trainer
 from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.startable import CannotStartError, refuse_unstartable
+from qtj.local.unpacked import moved_text
 from qtj.local.variables import Configs, as_text, expanded, variables_of
 from qtj_contract import Env
 from qtj_contract.quantities import amount_of
 from qtj_operator.api.job import is_trainer, main_container
+from qtj_operator.api.program import PROGRAM_FOLDER, PROGRAM_VOLUME
 from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
@@ -55,6 +57,7 @@ def program_of(
     *,
     configs: Configs,
     replaced: Mapping[str, str],
+    folder: Path = Path(PROGRAM_FOLDER),
     rewrite: Callable[[str], str] = lambda text: text,
 ) -> ProcessSpec:
     """Returns the program of a pod's main container.
@@ -63,17 +66,23 @@ def program_of(
         pod: The pod.
         configs: The available ConfigMaps and Secrets.
         replaced: Variables of the container that have another value here.
+        folder: Where the files of `spec.program` are here.
         rewrite: Replaces addresses of the cluster by those of this machine.
 
     Raises:
         CannotStartError: It cannot run here.
     """
     container = main_container(pod["spec"]["containers"])
-    own = variables_of(pod, container, configs, replaced, rewrite)
+
+    def local(text: str) -> str:
+        return moved_text(rewrite(text), folder)
+
+    own = variables_of(pod, container, configs, replaced, local)
     environment = confined({**base_environment(container), **own})
     words = map(as_text, (*_entrypoint(container), *(container.get("args") or ())))
-    command = [expanded(rewrite(word), own) for word in words]
-    program = ProcessSpec(command=command, environment=environment, folder=_folder(container), notes=tuple(_notes(pod)))
+    command = [expanded(local(word), own) for word in words]
+    place = _folder(container, local(as_text(container.get("workingDir"))))
+    program = ProcessSpec(command=command, environment=environment, folder=place, notes=tuple(_notes(pod)))
     return with_command(program, command, container["name"])
 
 
@@ -148,8 +157,8 @@ def _threads(container: Object) -> dict[str, str]:
     return {} if limit is None else dict.fromkeys(_THREADS, str(max(ceil(limit), 1)))
 
 
-def _folder(container: Object) -> Path:
-    folder = Path(as_text(container.get("workingDir")) or ".").absolute()
+def _folder(container: Object, written: str) -> Path:
+    folder = Path(written or ".").absolute()
     if "\0" in str(folder) or not folder.is_dir():
         raise CannotStartError(
             "CreateContainerError",
@@ -165,6 +174,7 @@ def _notes(pod: Object) -> list[str]:
     main = main_container(spec["containers"])
     others.remove(main["name"])
     notes = [f"the container {name} is not run on this machine: only the main one is" for name in others]
-    missing = (mount for mount in main.get("volumeMounts") or () if not Path(mount["mountPath"]).exists())
+    mounts = (mount for mount in main.get("volumeMounts") or () if mount["name"] != PROGRAM_VOLUME)
+    missing = (mount for mount in mounts if not Path(mount["mountPath"]).exists())
     notes += (f"the volume {each['name']} is not mounted at {each['mountPath']} on this machine" for each in missing)
     return notes if library() else [*notes, OPEN_PORTS]

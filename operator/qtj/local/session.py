@@ -273,6 +273,7 @@ class Session:
             addresses=self._addresses,
             artifacts=self._artifacts,
             progress=lambda *key: self._progress[key].path,
+            program=lambda *key: self._jobs[key].folder.program,
             log=self._log,
             configs=configs,
         )

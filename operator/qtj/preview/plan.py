@@ -68,6 +68,8 @@ def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
     yield f"  Pods       {name_list(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  Job        {rehearsal.inference['metadata']['name']}, once {_when(job)}"
+    if program := job.spec.program:
+        yield f"  program    {program.entry} of the ConfigMap {program.config_map}"
     yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
     yield f"  memory     {_memory(job, rehearsal)}"
 

@@ -12,6 +12,8 @@ from qtj.files.documents import Document
 from qtj.local.folder import OUTPUT, Folder, FolderError
 from qtj.local.history import History
 from qtj.local.session import LocalJob
+from qtj.local.unpacked import unpack
+from qtj.local.variables import Configs
 from qtj.runs.folders import folder_named
 from qtj.runs.programs import programs_of, store_programs
 from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
@@ -134,7 +136,7 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
         if start.earlier and folder.load() != start.earlier.record:
             folder.release()
             raise InputError(f"{start.earlier.name} was continued by another command: run this command again")
-        _store_programs(folder, start)
+        _store_programs(folder, start, plan.document.data)
     except FolderError as problem:
         raise InputError(str(problem)) from None
     stack.callback(folder.release if start.earlier or plan.place else folder.give_up)
@@ -149,9 +151,10 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
     return PreparedRun(history.name_of(plan.job, folder), job, list(plan.notes(folder)))
 
 
-def _store_programs(folder: Folder, start: Start) -> None:
+def _store_programs(folder: Folder, start: Start, configs: Configs) -> None:
     try:
-        store_programs(folder.path, programs_of(start.spec))
+        unpack(start.spec, configs, folder.program)
+        store_programs(folder.path, programs_of(start.spec, configs))
     except OSError as problem:
         folder.release()
         raise InputError(f"cannot write to {folder.path} ({problem.strerror}): make room, or move it away") from None

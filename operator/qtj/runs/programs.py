@@ -5,25 +5,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qtj.local.variables import as_text
+from qtj.local.unpacked import moved_text, unpacked
+from qtj.local.variables import Configs, as_text
 from qtj_contract.origin import Origin, commit_of, machine
 from qtj_contract.program_source import ProgramSource, read_source
 from qtj_contract.stored_source import FOLDER, changes, newest, origin_name, programs_from, stored_files
 from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.job import is_trainer, main_container
+from qtj_operator.api.program import Program, with_program
 
 __all__ = ["changed_arguments", "changed_programs", "earlier_programs", "programs_of", "store_programs"]
 
 Programs = Mapping[str, ProgramSource]
 
 
-def programs_of(spec: Mapping[str, Any]) -> Programs:
+def programs_of(spec: Mapping[str, Any], configs: Configs) -> Programs:
     """Returns the Python programs of a job's replicas, by their paths as its containers name them.
 
     They are found in the command: the first word that is a Python file of this machine, or the module after -m. Other
     programs, as in `sh -c`, are not known.
+
+    Args:
+        spec: The job's spec.
+        configs: The ConfigMaps of the file, of which `spec.program` may name one.
     """
-    return {path: source for container in _containers(spec) for path, source in _program(container)}
+    with unpacked(spec, configs) as here:
+        return {path: source for container in _containers(spec) for path, source in _program(container, here)}
 
 
 def earlier_programs(folder: Path) -> Programs | None:
@@ -85,22 +92,25 @@ def _without_arguments(programs: Programs) -> Programs:
 def _containers(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for replica in spec["replicaSpecs"].values():
         template = (replica or {}).get("template") or spec.get("template")
+        if template and (program := spec.get("program")):
+            template = with_program(template, Program.read(program))
         if template:
             yield main_container(template["spec"]["containers"])
 
 
-def _program(container: Mapping[str, Any]) -> Iterator[tuple[str, ProgramSource]]:
+def _program(container: Mapping[str, Any], here: Path) -> Iterator[tuple[str, ProgramSource]]:
+    """Yields the program of a container, and its name there; `here` has the files of `spec.program`."""
     if is_trainer(container):
         return
-    folder = Path(as_text(container.get("workingDir")) or ".").absolute()
+    folder = Path(moved_text(as_text(container.get("workingDir")), here) or ".").absolute()
     words = [as_text(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
     for index, word in enumerate(words):
         rest = words[index + 1 :]
         if word == "-m" and rest and (module := folder.joinpath(*rest[0].split(".")).with_suffix(".py")).is_file():
             yield rest[0], read_source(module, rest[1:], folder=folder, root=folder)
             return
-        if _is_script(folder / word):
-            yield word, read_source((folder / word).resolve(), rest, folder=folder)
+        if _is_script(script := folder / moved_text(word, here)):
+            yield word, read_source(script.resolve(), rest, folder=folder)
             return
 
 

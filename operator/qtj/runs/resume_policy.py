@@ -224,7 +224,7 @@ def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
     try:
         _resumed(document, earlier)
     except InputError:
-        programs = programs_of(document.manifest["spec"])
+        programs = _programs(document)
         words = [*changed_arguments(earlier.programs, programs), *changed_programs(earlier.programs, programs)]
         what = f" ({'; '.join(words)})" if words else ""
         return f"starts over, because the spec has changed since {earlier.name}{what}, which stays as it is"
@@ -242,7 +242,11 @@ def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:
 
 
 def _changed_programs(document: Document, earlier: EarlierRun) -> list[str]:
-    return changed_programs(earlier.programs, programs_of(document.manifest["spec"]))
+    return changed_programs(earlier.programs, _programs(document))
+
+
+def _programs(document: Document) -> Mapping[str, ProgramSource]:
+    return programs_of(document.manifest["spec"], document.data)
 
 
 def _changed_fields(document: Document, earlier: EarlierRun) -> Iterator[str]:

@@ -27,6 +27,7 @@ from qtj.local.hidden import shown
 from qtj.local.program import CannotStartError, Configs, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
+from qtj.local.unpacked import unpacked
 from qtj.preview.dry_run import dry_run_lines
 from qtj.runs.failed_log import log_tail
 from qtj.runs.line_view import LineView
@@ -256,11 +257,12 @@ def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Ite
     if rehearsal.inference:
         template = rehearsal.inference["spec"]["template"]
         pods.append({"metadata": rehearsal.inference["metadata"], "spec": template["spec"]})
-    for pod in pods:
-        try:
-            yield from program_of(pod, configs=configs, replaced={}).notes
-        except CannotStartError as problem:
-            raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
+    with unpacked(document.manifest["spec"], configs) as folder:
+        for pod in pods:
+            try:
+                yield from program_of(pod, configs=configs, replaced={}, folder=folder).notes
+            except CannotStartError as problem:
+                raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
 
 
 def _report(

@@ -14,6 +14,7 @@ from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
+from qtj_operator.api.program import with_program
 from qtj_operator.api.reading import InvalidJob, read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.sizes import changes, sizes_of, with_sizes, without_sizes
@@ -291,19 +292,27 @@ class Job:
         return self.spec.inference
 
     def template(self, role: Role) -> PodTemplate:
-        """Returns the pod template of a role: its own, or the job's."""
-        own = next(spec.template for name, spec in self.spec.replica_specs if name == role)
-        return self.spec.template if own is None else own
+        """Returns the pod template of a role: its own, or the job's, with the program of the job."""
+        return self._templates[role]
+
+    @cached_property
+    def _templates(self) -> Mapping[Role, PodTemplate]:
+        """Computed once: one of a thousand replicas needs it each time."""
+        return {role: self._with_program(spec.template or self.spec.template) for role, spec in self.spec.replica_specs}
+
+    def _with_program(self, template: PodTemplate) -> PodTemplate:
+        program = self.spec.program
+        return template if program is None else read_template(with_program(template.written, program))
 
     @property
     def inference_template(self) -> PodTemplate:
-        """The pod template of inference: its own, or the leading replica's.
+        """The pod template of inference: its own, or the leading replica's, with the program of the job.
 
         Raises:
             ValidationError: Its own cannot be read.
         """
         own = self.inference and self.inference.template
-        return read_template(own) if own else self.template(self.leader.role)
+        return self._with_program(read_template(own)) if own else self.template(self.leader.role)
 
 
 def training_id(namespace: str, name: str, digest: str) -> str:

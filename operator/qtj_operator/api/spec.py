@@ -16,6 +16,7 @@ from qtj_operator.api.defaults import INFERENCE_BACKOFF_LIMIT, REPLICAS
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.profiler import Profiler
+from qtj_operator.api.program import Program
 from qtj_operator.api.rules import Rule, checked, enforce, validations
 from qtj_operator.api.run_policy import LONGEST, RunPolicy
 from qtj_operator.api.template import ReadPodTemplate, UnreadPodTemplate
@@ -179,7 +180,17 @@ def _names(spec: "Spec", *roles: Role) -> bool:
     return named.issuperset(roles)
 
 
-IMMUTABLE = ("strategy", "template", "replicaSpecs", "replicaService", "circuit", "artifacts", "profiler", "managedBy")
+IMMUTABLE = (
+    "strategy",
+    "template",
+    "program",
+    "replicaSpecs",
+    "replicaService",
+    "circuit",
+    "artifacts",
+    "profiler",
+    "managedBy",
+)
 """Fields that cannot be changed once the job has started, except for the numbers of replicas in `replicaSpecs`."""
 
 
@@ -237,6 +248,11 @@ class Spec(Model):
     )
     template: ReadPodTemplate = Field(
         description="Pod template of every replica and of the inference Job, unless they have their own."
+    )
+    program: Program | None = Field(
+        None,
+        description="The user's own program, if the image does not have it. Its folder is the working directory of "
+        "the main container, unless that container sets workingDir.",
     )
     replica_specs: Annotated[ReplicaSpecs, checked(_SOME_ROLE)] = Field(
         description="The roles of the job and how many replicas each has. The numbers may be changed at any time: "

@@ -3,6 +3,7 @@
 from qtj_operator.api.job import Job
 from qtj_operator.api.run_policy import FailureAction, FailureRule
 from qtj_operator.core.failures import described, reason_of
+from qtj_operator.core.missing_program import missing_entry
 from qtj_operator.core.pod import Pod
 
 __all__ = ["counts_as_disruption", "failed_by_exit_code", "failed_by_rule", "matching_action"]
@@ -23,7 +24,7 @@ def failed_by_rule(job: Job, pod: Pod) -> str | None:
 def failed_by_exit_code(job: Job, pod: Pod) -> str | None:
     """Returns why the pod's exit code fails the job, which a rule may prevent, or None if it does not."""
     final = not pod.retryable and matching_action(job, pod) is None
-    return f"{described(pod)}; this exit code is final" if final else None
+    return f"{described(pod)}; {missing_entry(job, pod) or 'this exit code is final'}" if final else None
 
 
 def counts_as_disruption(job: Job, pod: Pod) -> bool:

@@ -17,11 +17,12 @@ from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import dotted, faults
-from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, read_template
+from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate
 from qtj_operator.core.decision import Move
 from qtj_operator.core.impersonation import impersonation, operators_account
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import Platform
+from qtj_operator.core.unusable_program import unusable_program
 from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
@@ -78,7 +79,7 @@ def invalid_inference(job: Job, platform: Platform) -> str | None:
     if written is None:
         return None
     try:
-        template = read_template(written)
+        template = job.inference_template
     except ValidationError as error:
         path, what = next(faults(error))
         return f"{dotted((where, *path))}: {what}"
@@ -226,6 +227,12 @@ def tf_config_too_long(job: Job) -> str | None:
 _MAX_VARIABLE = 128 * 1024
 """MAX_ARG_STRLEN of the Linux kernel, execve(2)."""
 
+
+def program_without_a_place(workload: Workload) -> str | None:
+    """A template has another volume where `spec.program` is to be."""
+    return unusable_program(_programs(workload.templates)) if workload.job.spec.program else None
+
+
 _CHECKS: tuple[Check, ...] = (
     restarted_by_the_kubelet,
     reserved_variable,
@@ -233,6 +240,7 @@ _CHECKS: tuple[Check, ...] = (
     names_that_do_not_resolve,
     root_that_must_not_be,
     artifacts_that_are_lost,
+    program_without_a_place,
     too_large_for_its_memory,
 )
 

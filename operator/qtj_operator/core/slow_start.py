@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from qtj_contract.timestamps import rfc3339
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
+from qtj_operator.core.missing_program import missing_config_map
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason
 from qtj_operator.core.pod import Pod
@@ -53,7 +54,8 @@ def slow_start(seen: Observed, now: datetime) -> SlowStart | None:
     waits = f"{pod.name} has not started since {rfc3339(pod.since)}"
     if seen.told is not None:
         failed = Reason.UNSCHEDULABLE if pod.unseen_by else Reason.CONTAINER_NOT_STARTED
-        what = f"{waits} ({seen.told.reason}): {seen.told.message}"
+        known = missing_config_map(seen.job, seen.told.message)
+        what = f"{waits}: {known}" if known else f"{waits} ({seen.told.reason}): {seen.told.message}"
         return SlowStart(failed if seen.told.is_warning else None, what)
     if pod.unseen_by:
         why = f"the scheduler {pod.unseen_by} has not looked at it: check that it runs, or correct schedulerName"

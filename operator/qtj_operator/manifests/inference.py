@@ -34,7 +34,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     own["labels"].update(
         queue(job)
     )  # only on the Job: Kueue would treat a pod with a queue name as one without an owner
-    _set_command(template["spec"], inference)
+    _set_command(template["spec"], inference, trains=job.spec.program is None)
     deadline = inference.active_deadline_seconds
     return {
         "apiVersion": "batch/v1",
@@ -67,9 +67,10 @@ def _failure_policy(container: str) -> Manifest:
     }
 
 
-def _set_command(spec: Manifest, inference: Inference) -> None:
+def _set_command(spec: Manifest, inference: Inference, *, trains: bool) -> None:
+    """Sets what inference runs; only the arguments of our own trainer are known, so not those of `spec.program`."""
     main = main_container(spec["containers"])
-    trains = _trains(main)
+    trains = trains and _trains(main)
     if inference.command is not None:
         main["command"] = inference.command
         main["args"] = []  # those of a container whose command is another one

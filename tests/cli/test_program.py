@@ -1,0 +1,55 @@
+"""`spec.program` in a file: what the commands that start nothing say about it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.good_job import GOOD
+from tests.cli.qtj import qtj
+
+JOB = GOOD.replace("\nspec:\n", "\nspec:\n  program: {configMap: iris, entry: iris.py}\n")
+CONFIG_MAP = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: iris}\ndata:\n"
+
+
+def test_the_plan_names_the_program(folder: Path) -> None:
+    (folder / "job.yaml").write_text(JOB)
+
+    answer = qtj("plan", "job.yaml")
+
+    assert "  program    iris.py of the ConfigMap iris" in answer.output.splitlines()
+
+
+def test_its_arguments_are_not_those_of_the_trainer(folder: Path) -> None:
+    job = JOB.replace("registry.example/mine:1", "localhost/qtj-trainer:1")
+    (folder / "job.yaml").write_text(f"{job}          args: [--no-option-of-the-trainer]\n")
+
+    assert (qtj("validate", "job.yaml").code, qtj("validate", "job.yaml").errors) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("job", "more", "sentence"),
+    [
+        (JOB.replace("iris.py", "src/iris.py"), "", "must be a key of the ConfigMap that ends with .py, such as train"),
+        (JOB.replace(", entry: iris.py", ""), "", "job.yaml:6: spec.program.entry: "),
+        (JOB.replace("iris,", "Iris,"), "", "spec.program.configMap: must be the name of a ConfigMap: lowercase"),
+        (
+            JOB,
+            f"{CONFIG_MAP}  train.py: x\n",
+            "job.yaml:6: spec.program.entry: there is no iris.py in the ConfigMap iris, which has train.py",
+        ),
+        (
+            JOB,
+            f"{CONFIG_MAP}  iris.py: {'x' * ((1 << 20) + 1)}\n",
+            "and a ConfigMap may hold 1,048,576: leave something out",
+        ),
+    ],
+    ids=["a path", "no entry", "a name", "another key", "too large"],
+)
+def test_a_mistake_is_one_sentence_with_its_line(folder: Path, job: str, more: str, sentence: str) -> None:
+    (folder / "job.yaml").write_text(job + more)
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.code == 2
+    assert sentence in answer.errors
+    assert len(answer.errors.splitlines()) == 1, answer.errors

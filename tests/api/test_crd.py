@@ -220,4 +220,5 @@ def test_inference_and_most_of_the_run_policy_may_change() -> None:
 
     assert "inference" not in rules
     named = set(re.findall(r"runPolicy\.(\w+)", rules))
-    assert named == {"schedulingPolicy"}
+    assert named == {"schedulingPolicy", "elastic"}
+    assert "oldSelf.runPolicy.elastic" not in rules

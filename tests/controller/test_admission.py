@@ -74,6 +74,19 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
             "two captures have the same start",
         ),
         ({"replicaSpecs": {"Worker": {}, "Evaluator": {"replicas": 2}}}, "a job has at most one Evaluator"),
+        ({"runPolicy": {"elastic": {"minReplicas": 3}}}, "elastic.minReplicas is greater than the replicas of Worker"),
+        (
+            {"runPolicy": {"elastic": {"minReplicas": 1, "maxReplicas": 1}}},
+            "elastic.maxReplicas is smaller than the replicas of Worker: raise it, or lower them",
+        ),
+        (
+            {"runPolicy": {"elastic": {"minReplicas": 1}}, "replicaSpecs": {"Chief": {}}},
+            "runPolicy.elastic changes the number of workers: it needs the role Worker",
+        ),
+        (
+            {"runPolicy": {"elastic": {"minReplicas": 1}, "schedulingPolicy": {"queueName": "team"}}},
+            "runPolicy.elastic needs pods that are placed one by one",
+        ),
         (
             {"strategy": "ParameterServer", "replicaSpecs": {"Chief": {}, "Worker": {}}},
             "strategy ParameterServer needs the roles Chief (which coordinates), PS and Worker",

@@ -154,3 +154,20 @@ def test_what_does_not_shape_the_training_can_be_changed(
     applied(api_server, job_object(namespace=namespace, **FULL, inference={}))
 
     assert "configured" in applied(api_server, job_object(namespace=namespace, **{**FULL, "inference": {}, **edit}))
+
+
+def test_elastic_workers_can_be_asked_for_at_any_time_and_their_number_has_its_bounds(
+    api_server: ApiServer, namespace: str
+) -> None:
+    applied(api_server, job_object(namespace=namespace, **FULL))
+    api_server.set_status("qtj", namespace, "qcnn", {"attempt": 1, "phase": "Running", "specDigest": "5eed"})
+    elastic = {**FULL, "runPolicy": {"elastic": {"minReplicas": 2, "maxReplicas": 4}}}
+
+    said = applied(api_server, job_object(namespace=namespace, **elastic))
+    where = ("scale", "qtj/qcnn", "-n", namespace)
+    scaled = api_server.kubectl(*where, "--replicas=4", check=False)
+    too_few = api_server.kubectl(*where, "--replicas=1", check=False)
+
+    assert "configured" in said
+    assert "scaled" in scaled
+    assert "runPolicy.elastic.minReplicas is greater than the replicas of Worker" in too_few

@@ -25,6 +25,7 @@ from tests.e2e import (
 )
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
+from tests.e2e.elastic import elastic
 from tests.e2e.install import install_operator, install_storage, remove_namespace
 from tests.e2e.kubectl import KubectlError
 from tests.e2e.monitoring.scenario import monitored
@@ -86,6 +87,7 @@ CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,
     "drain": nodes.drained_node,
     "lost-node": nodes.lost_node,
+    "elastic": elastic,
     "upgrade": upgrade,
 }
 """Scenarios that affect every job run one after the other."""

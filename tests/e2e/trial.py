@@ -50,7 +50,14 @@ class Trial:
 
     @classmethod
     def begin(
-        cls, checks: Checks, world: World, name: str, *, affinity: Manifest | None = None, epochs: int = _EPOCHS
+        cls,
+        checks: Checks,
+        world: World,
+        name: str,
+        *,
+        affinity: Manifest | None = None,
+        epochs: int = _EPOCHS,
+        elastic: Manifest | None = None,
     ) -> "Trial":
         """Applies the example under another name."""
         job = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
@@ -61,6 +68,8 @@ class Trial:
         pod["containers"][0]["args"] = ["train", "qcnn", f"--epochs={epochs}"]
         if affinity:
             pod["affinity"] = affinity
+        if elastic:
+            job["spec"]["runPolicy"] = {**job["spec"].get("runPolicy", {}), "elastic": elastic}
         return cls.apply(checks, world, job)
 
     @classmethod

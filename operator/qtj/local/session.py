@@ -107,7 +107,11 @@ class Session:
             jobs=self._remembered,
             metrics=self._metrics,
             paced=False,  # writes to memory are cheap, and the user watches
-            platform=Platform(keeps_files=True, artifacts={key: job.artifacts for key, job in self._jobs.items()}),
+            platform=Platform(
+                keeps_files=True,
+                shares_nodes=False,
+                artifacts={key: job.artifacts for key, job in self._jobs.items()},
+            ),
         )
         self._kubelet = Kubelet(self._store, self._machine(configs or {}), server)
         self._changed = asyncio.Event()

@@ -8,6 +8,7 @@ from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, inference_name, replica_name
 from qtj_operator.api.reading import InvalidJob, read_leniently, read_status
+from qtj_operator.api.sizes import with_sizes
 from qtj_operator.api.spec import Spec
 from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Object
@@ -47,7 +48,7 @@ class Replica:
 
 
 def replicas_of(job: Object, pods: Sequence[Object]) -> Sequence[Replica]:
-    """Returns all replicas of a job in the order of its spec, and then its inference if that has a pod.
+    """Returns all replicas that a job has now, in the order of its spec, and then its inference if that has a pod.
 
     Args:
         job: The job.
@@ -56,7 +57,7 @@ def replicas_of(job: Object, pods: Sequence[Object]) -> Sequence[Replica]:
     status, spec = read_status(job), spec_of(job)
     found = {raw["metadata"]["name"]: parse_pod(raw, main_container(spec, raw)) for raw in pods}
     name = job["metadata"]["name"]
-    replicas = [_replica(name, each, found, status) for each in _declared(spec)]
+    replicas = [_replica(name, each, found, status) for each in _declared(spec and with_sizes(spec, status.sizes))]
     inference = [found[raw["metadata"]["name"]] for raw in pods if _infers(raw)]
     return [*replicas, *_inference(name, inference)]
 

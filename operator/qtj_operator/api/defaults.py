@@ -4,6 +4,7 @@ __all__ = [
     "BACKOFF_LIMIT",
     "GRPC_PORT",
     "INFERENCE_BACKOFF_LIMIT",
+    "LONGEST",
     "METRICS_PORT",
     "PROFILER_PORT",
     "REPLICAS",
@@ -22,3 +23,6 @@ METRICS_PORT = 2224
 TENSORBOARD_IMAGE = "localhost/qtj-tensorboard:0.2.0"
 TENSORBOARD_PORT = 6006
 """TensorBoard's own default."""
+
+LONGEST = 2**31 - 1
+"""Seconds of the longest deadline: 68 years, so that the resulting date can always be written."""

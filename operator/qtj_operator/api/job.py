@@ -19,7 +19,7 @@ from qtj_operator.api.reading import InvalidJob, read_leniently, read_spec, read
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.sizes import changes, sizes_of, with_sizes, without_sizes
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
-from qtj_operator.api.status import ReplicaStatus, Status
+from qtj_operator.api.status import ElasticStatus, ReplicaStatus, Status
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
 
 __all__ = [
@@ -117,14 +117,32 @@ class Job:
         """The spec with the numbers of replicas of the current attempt, whatever the user asks for since."""
         return with_sizes(self.asked, self.status.sizes if self.status.attempt else {})
 
+    @cached_property
+    def wanted(self) -> Spec:
+        """What the user asks for, with the number of workers of an elastic job: the next attempt has these numbers."""
+        return with_sizes(self.asked, {Role.WORKER: self.decided.workers}) if self.decided else self.asked
+
+    @property
+    def decided(self) -> ElasticStatus | None:
+        """The number of workers that was decided for an elastic job; None once the user asks for another one."""
+        elastic, decided, replicas = self.asked.elastic, self.status.elastic, self.workers_asked
+        if elastic is None or decided is None or decided.replicas != replicas:
+            return None
+        return decided if elastic.allows(decided.workers, replicas) else None
+
+    @property
+    def workers_asked(self) -> int:
+        """How many workers the user asks for."""
+        return sizes_of(self.asked).get(Role.WORKER, 0)
+
     @property
     def resizes(self) -> Mapping[Role, tuple[int, int]]:
-        """By role, the number of replicas of the current attempt and the one that the user asks for, if they differ."""
-        return changes(sizes_of(self.spec), sizes_of(self.asked))
+        """By role, the numbers of replicas of the current attempt and of the next one, if they differ."""
+        return changes(sizes_of(self.spec), sizes_of(self.wanted))
 
     def as_asked(self) -> Self:
-        """Returns the job as if nothing had run yet: with the numbers of replicas that the user asks for now."""
-        return replace(self, status=self.status.changed(replicas={}))
+        """Returns the job as if nothing had run yet: with the numbers of replicas that the next attempt has."""
+        return replace(self, asked=self.wanted, status=self.status.changed(replicas={}))
 
     def replicas(self) -> Iterator[ReplicaId]:
         """Yields every replica of the job, the leader first."""

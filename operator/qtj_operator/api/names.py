@@ -13,6 +13,7 @@ __all__ = [
     "LABEL_INDEX",
     "LABEL_INFERENCE",
     "LABEL_JOB",
+    "LABEL_PROBE",
     "LABEL_PROFILES",
     "LABEL_QUEUE",
     "LABEL_ROLE",
@@ -67,6 +68,9 @@ LABEL_ROLE = f"{GROUP}/role"
 LABEL_INDEX = f"{GROUP}/index"
 LABEL_ATTEMPT = f"{GROUP}/attempt"
 LABEL_INFERENCE = f"{GROUP}/inference"
+
+LABEL_PROBE = f"{GROUP}/probe"
+"""On a pod that only finds out whether there is a place for one more replica."""
 
 LABEL_TENSORBOARD = f"{GROUP}/tensorboard"
 """On TensorBoard's pod, with the job's name. It has no LABEL_JOB, by which replicas may keep away from each other."""

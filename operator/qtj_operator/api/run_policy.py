@@ -5,12 +5,12 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
-from qtj_operator.api.defaults import BACKOFF_LIMIT
+from qtj_operator.api.defaults import BACKOFF_LIMIT, LONGEST
+from qtj_operator.api.elastic import Elastic
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import Role
 
 __all__ = [
-    "LONGEST",
     "BackoffScope",
     "CleanPodPolicy",
     "FailureAction",
@@ -56,10 +56,6 @@ class SchedulingPolicy(Model):
         "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
         "PodGroups, and `schedulerName` in the template has to name a scheduler that supports them.",
     )
-
-
-LONGEST = 2**31 - 1
-"""Seconds of the longest deadline: 68 years, so that the resulting date can always be written."""
 
 
 class FailureAction(StrEnum):
@@ -174,6 +170,11 @@ class RunPolicy(Model):
         "(AllWorkers).",
     )
     scheduling_policy: SchedulingPolicy | None = Field(None, description="How the pods are scheduled.")
+    elastic: Elastic | None = Field(
+        None,
+        description="Training goes on with fewer workers while the cluster has no place for all, and with more when it "
+        "has. The number is as in the spec when left out.",
+    )
 
     @property
     def restarts(self) -> int:

@@ -12,13 +12,14 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from qtj_contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.artifacts import Artifacts
-from qtj_operator.api.defaults import INFERENCE_BACKOFF_LIMIT, REPLICAS
+from qtj_operator.api.defaults import INFERENCE_BACKOFF_LIMIT, LONGEST, REPLICAS
+from qtj_operator.api.elastic import Elastic
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.profiler import Profiler
 from qtj_operator.api.program import Program
 from qtj_operator.api.rules import Rule, checked, enforce, validations
-from qtj_operator.api.run_policy import LONGEST, RunPolicy
+from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.api.template import ReadPodTemplate, UnreadPodTemplate
 from qtj_operator.api.tensorboard import TensorBoard
 
@@ -231,10 +232,54 @@ _MIRRORED = Rule(
 _ROLE_RULES = (_PARAMETER_SERVER, _NO_PARAMETER_SERVER, _MIRRORED)
 
 
+def _elastic(cel: str) -> str:
+    """Returns the CEL that something holds for a job with elastic workers."""
+    return f"!has(self.runPolicy) || !has(self.runPolicy.elastic) || {cel}"
+
+
+def _workers(spec: "Spec") -> int:
+    return next((each.count for role, each in spec.replica_specs if role == Role.WORKER), REPLICAS)
+
+
+_ELASTIC = "self.runPolicy.elastic"
+_WORKERS = (
+    "(has(self.replicaSpecs.Worker) && has(self.replicaSpecs.Worker.replicas) ? "
+    f"self.replicaSpecs.Worker.replicas : {REPLICAS})"
+)
+_ELASTIC_WORKERS = Rule(
+    _elastic(
+        "(has(self.replicaSpecs.Worker) && (!has(self.strategy) || self.strategy in ['MultiWorkerMirrored', 'None']))"
+    ),
+    lambda spec: (
+        spec.elastic is None
+        or (_names(spec, Role.WORKER) and spec.strategy in {None, Strategy.MULTI_WORKER_MIRRORED, Strategy.NONE})
+    ),
+    "runPolicy.elastic changes the number of workers: it needs the role Worker and the strategy MultiWorkerMirrored or "
+    "None",
+)
+_ELASTIC_MIN = Rule(
+    _elastic(f"{_ELASTIC}.minReplicas <= {_WORKERS}"),
+    lambda spec: spec.elastic is None or spec.elastic.min_replicas <= _workers(spec),
+    "runPolicy.elastic.minReplicas is greater than the replicas of Worker: lower it, or raise them",
+)
+_ELASTIC_MAX = Rule(
+    _elastic(f"!has({_ELASTIC}.maxReplicas) || {_ELASTIC}.maxReplicas >= {_WORKERS}"),
+    lambda spec: spec.elastic is None or spec.elastic.most(_workers(spec)) >= _workers(spec),
+    "runPolicy.elastic.maxReplicas is smaller than the replicas of Worker: raise it, or lower them",
+)
+_ELASTIC_ALONE = Rule(
+    _elastic(f"(!{_scheduling('self', 'gang', 'false')} && {_scheduling('self', 'queueName', repr(''))} == '')"),
+    lambda spec: spec.elastic is None or not spec.is_placed_together,
+    "runPolicy.elastic needs pods that are placed one by one: remove gang and queueName from "
+    "runPolicy.schedulingPolicy",
+)
+_ELASTIC_RULES = (_ELASTIC_WORKERS, _ELASTIC_MIN, _ELASTIC_MAX, _ELASTIC_ALONE)
+
+
 class Spec(Model):
     """What to train, where, and with how many replicas."""
 
-    model_config = ConfigDict(json_schema_extra=validations(_SCHEDULED_ONCE, *_ROLE_RULES))
+    model_config = ConfigDict(json_schema_extra=validations(_SCHEDULED_ONCE, *_ROLE_RULES, *_ELASTIC_RULES))
 
     strategy: Strategy | None = Field(
         None,
@@ -302,5 +347,16 @@ class Spec(Model):
 
     @model_validator(mode="after")
     def _roles_fit_the_strategy(self) -> Self:
-        enforce(self, *_ROLE_RULES)
+        enforce(self, *_ROLE_RULES, *_ELASTIC_RULES)
         return self
+
+    @property
+    def elastic(self) -> Elastic | None:
+        """How the number of workers follows the places of the cluster, if it does."""
+        return self.run_policy.elastic if self.run_policy else None
+
+    @property
+    def is_placed_together(self) -> bool:
+        """Whether a queue or a scheduler places all replicas or none."""
+        policy = self.run_policy.scheduling_policy if self.run_policy else None
+        return policy is not None and (bool(policy.gang) or policy.queue_name is not None)

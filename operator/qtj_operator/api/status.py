@@ -12,6 +12,7 @@ from qtj_operator.api.model import Model, Timestamp, null_as
 __all__ = [
     "FINISHED",
     "Condition",
+    "ElasticStatus",
     "Failure",
     "InferencePhase",
     "InferenceStatus",
@@ -81,6 +82,16 @@ class ReplicaStatus(Model):
         None,
         description="Which of them had not started when the leading replica ended with exit code 0, for example 1-3.",
     )
+
+
+class ElasticStatus(Model):
+    """The number of workers that `runPolicy.elastic` has led to."""
+
+    workers: int = Field(description="How many workers each attempt has.")
+    replicas: int = Field(
+        description="How many the spec asked for when this was decided. Another number there ends this decision."
+    )
+    since: Timestamp = Field(description="When this was decided.")
 
 
 class Failure(Model):
@@ -242,6 +253,9 @@ class Status(Model):
     )
     completion_time: Timestamp | None = Field(None, description="When the job ended.")
     replicas: _ByName[ReplicaStatus] = Field({}, description="Counts by role.")
+    elastic: ElasticStatus | None = Field(
+        None, description="The number of workers by `runPolicy.elastic`, once that has changed it."
+    )
     failures: _Items[Failure] = Field((), description="The last replicas that failed, newest last.")
     progress: ProgressStatus | None = Field(None, description="How far training is.")
     evaluation: ProgressStatus | None = Field(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from qtj_operator.api.job import ReplicaId
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE, Role
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_PROBE, LABEL_ROLE, Role
 from qtj_operator.api.template import main_name
 from qtj_operator.controller.children import (
     ContainerStatus,
@@ -79,6 +79,7 @@ def parse_pod(raw: Mapping[str, Any], main: str | None = None) -> Pod:
         finalizers=meta.finalizers,
         since=_since(found),
         unseen_by=_unseen_by(found),
+        probe=LABEL_PROBE in meta.labels,
     )
 
 

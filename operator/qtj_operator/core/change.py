@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
-from qtj_operator.api.status import Failure, InferenceStatus, ProgressStatus, Status, WeightsStatus
+from qtj_operator.api.status import ElasticStatus, Failure, InferenceStatus, ProgressStatus, Status, WeightsStatus
 
 __all__ = ["KEEP", "NO_CHANGE", "NO_REPORT", "Keep", "Report", "StatusChange", "new_attempt"]
 
@@ -50,6 +50,7 @@ class StatusChange(_Change):
     peer_lost_time: Keep | None = KEEP
     spec_digest: str | Keep = KEEP
     fixed_digest: str | Keep = KEEP
+    elastic: ElasticStatus | Keep | None = KEEP
     failures: tuple[Failure, ...] | Keep = KEEP
     progress: ProgressStatus | Keep | None = KEEP
     weights: WeightsStatus | Keep | None = KEEP

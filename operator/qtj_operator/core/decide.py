@@ -31,6 +31,8 @@ from qtj_operator.core.repaired import repaired_later
 from qtj_operator.core.resized import resized
 from qtj_operator.core.respecified import respecified
 from qtj_operator.core.retried import retried
+from qtj_operator.core.scaled_down import next_scale_down, scaled_down
+from qtj_operator.core.scaled_up import next_scale_up, scaled_up
 from qtj_operator.core.slow_start import next_look
 from qtj_operator.core.started import started
 from qtj_operator.core.status import closed, status_of
@@ -77,12 +79,14 @@ TRAINING = Stage(
         no_progress,  # no replica takes a step: next attempt, or give up
         lone_replica,  # a replica that the others do not need failed: replace it
         resized,  # another number of replicas is asked for: next attempt
+        scaled_down,  # places are missing for too long: next attempt, with fewer workers
         superseded,  # delete pods of an earlier attempt before new ones are created
         backing_off,  # a pause after a failure
         incomplete,  # Services first, then pods, all at once
         drifted,  # a Service differs from how it was built
+        scaled_up,  # fewer workers than there may be: probe for places, then next attempt
     ),
-    timers=(next_replacement, next_deadline, next_look, next_heartbeat),
+    timers=(next_replacement, next_deadline, next_look, next_heartbeat, next_scale_down, next_scale_up),
 )
 INFERENCE = Stage(
     policies=(

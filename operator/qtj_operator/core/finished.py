@@ -58,6 +58,8 @@ def _inference_cleaned(seen: Observed, due: datetime, now: datetime) -> Removal:
 
 
 def _is_to_be_deleted(pod: Pod, policy: CleanPodPolicy) -> bool:
+    if pod.probe:
+        return True
     if policy == CleanPodPolicy.NONE:
         return False
     return policy == CleanPodPolicy.ALL or not pod.stopped

@@ -108,13 +108,30 @@ class Observed:
     @cached_property
     def current(self) -> tuple[Pod, ...]:
         """Pods of the current attempt, in the order of replicas."""
-        return tuple(sorted((p for p in self.pods if p.attempt == self.attempt), key=lambda p: p.name))
+        mine = (pod for pod in self.pods if pod.attempt == self.attempt and not pod.probe)
+        return tuple(sorted(mine, key=lambda pod: pod.name))
+
+    @cached_property
+    def probes(self) -> tuple[Pod, ...]:
+        """Pods that find out, beside the gang of this attempt, whether there are places for more."""
+        return tuple(pod for pod in self.pods if pod.attempt == self.attempt and pod.probe)
 
     @cached_property
     def superseded(self) -> tuple[Pod, ...]:
-        """Pods of earlier attempts, but for those of replicas that have finished and do not run again."""
+        """Pods of earlier attempts, but for those of replicas that have finished and do not run again.
+
+        Probes are of use only while the gang trains.
+        """
         earlier = (pod for pod in self.pods if pod.attempt != self.attempt)
-        return tuple(pod for pod in earlier if not (pod.stopped and pod.replica in self.finished))
+        left = tuple(pod for pod in earlier if not (pod.stopped and pod.replica in self.finished))
+        return left if not self.probes or self.may_grow else (*left, *self.probes)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether the gang trains, and may get more workers."""
+        job = self.job
+        trains = job.is_running and self.gang_runs and not (job.is_trained or job.edited or self.leader_done)
+        return trains and job.policy.elastic is not None and self.platform.shares_nodes
 
     @property
     def finished(self) -> frozenset[ReplicaId]:

@@ -16,12 +16,14 @@ class Platform:
     Attributes:
         keeps_files: Whether every file outlives the pod that wrote it. On a cluster, only files in a bucket or on a
             shared volume do.
+        shares_nodes: Whether there may be places for more pods at one time than at another.
         artifacts: Addresses of artifacts by namespace and name of the job, if they differ from its spec.
         tensorboard_image: The image of TensorBoard for jobs that name none; None where no TensorBoard is started.
         account: Namespace and name of the operator's own service account; None where it has none.
     """
 
     keeps_files: bool = False
+    shares_nodes: bool = True
     artifacts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     tensorboard_image: str | None = None
     account: tuple[str, str] | None = None

@@ -57,6 +57,7 @@ class Pod:
             does not show in that, but only minutes later, when the cluster evicts the pod.
         deadline: Until when its node has to stop it, if it is being deleted.
         asked: When its deletion was asked for.
+        probe: Whether it only finds out whether there is a place for one more replica.
         waiting: Why a container cannot start, if one cannot.
         gates: Scheduling gates, with which another controller prevents its scheduling.
         unscheduled: Why no node can run it, as the scheduler reports it.
@@ -93,6 +94,7 @@ class Pod:
     unseen_by: str | None = None
     masked: bool = False
     asked: datetime | None = None
+    probe: bool = False
 
     @property
     def deleting(self) -> bool:

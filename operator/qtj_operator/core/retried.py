@@ -33,6 +33,8 @@ def _infer_again(seen: Observed, recorded: StatusChange, again: Fact) -> Move:
 def _train_again(seen: Observed, recorded: StatusChange, again: Fact) -> Move:
     attempt = seen.attempt + 1
     starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} starts")
-    from_zero = StatusChange(restarts=0, restarts_since_checkpoint=None, disruptions=None, consecutive_failures=None)
+    from_zero = StatusChange(
+        restarts=0, restarts_since_checkpoint=None, disruptions=None, consecutive_failures=None, elastic=None
+    )
     begins = new_attempt(attempt, leader_done=seen.leader_done)
     return Move(recorded | from_zero | begins, conditions=(again, starting))

@@ -61,6 +61,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     profiles = profiles_of(seen)
     base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, profiles=profiles, retry=retry))
     base = _with_digests(seen.job, base)
+    base = base.changed(elastic=replace(seen.job, status=base).decided)
     replicas = _counts(seen, _spec_after(seen, base), same_attempt=base.attempt == before.attempt or seen.leader_done)
     ready, size = (sum(getattr(counts, name) for counts in replicas.values()) for name in ("ready", "desired"))
     base = base.changed(replicas=replicas, ready=f"{ready}/{size}")
@@ -93,7 +94,7 @@ def _spec_after(seen: Observed, base: Status) -> Spec:
     """Returns the spec with the numbers of replicas of the attempt after this pass: a new one takes what is asked."""
     after = replace(seen.job, status=base)
     begins = base.attempt != seen.job.status.attempt
-    return seen.job.asked if begins and not (after.edited or not_taken(seen, after)) else seen.job.spec
+    return after.wanted if begins and not (after.edited or not_taken(seen, after)) else seen.job.spec
 
 
 def spec_ignored(seen: Observed, job: Job) -> Iterator[Fact]:

@@ -45,7 +45,7 @@ def _resumed(seen: Observed, now: datetime) -> Move:
     resumed = conditions.resumed("spec.suspend is no longer true")
     attempt = seen.attempt if seen.job.is_trained else seen.attempt + 1
     start = seen.job.status.start_time or now
-    change = StatusChange(start_time=start, active_since=now, attempt=attempt, restarts=seen.restarts)
+    change = StatusChange(start_time=start, active_since=now, attempt=attempt, restarts=seen.restarts, elastic=None)
     if seen.job.is_trained:
         return Move(change, conditions=(resumed,))
     starting = conditions.not_running(Reason.STARTING, f"attempt {attempt} starts")

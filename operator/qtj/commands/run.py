@@ -46,10 +46,19 @@ def run(
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Continue without this terminal: see qtj attach and qtj stop.")
     ] = False,
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Of a study, run so many trials side by side.",
+            show_default="as many as there are processors and memory for",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a job on this machine: pods are processes, the rest is as on a cluster.
+    """Run a job or a study on this machine: pods are processes, the rest is as on a cluster.
 
     Each run has a folder of its own. Ctrl-C suspends it, and the next run continues from its last checkpoint. A second
     Ctrl-C kills its programs.
@@ -59,6 +68,8 @@ def run(
     with input_checked():
         from qtj.report.page_file import page_at_end
         from qtj.runs.run import Options, run_file
+        from qtj.studies.document import read_study
+        from qtj.studies.run import run_study
 
         if resume and fresh:
             raise InputError("--resume and --fresh contradict each other: leave one of them out")
@@ -76,7 +87,10 @@ def run(
             verbose=verbose,
             at_end=page_at_end,
         )
-        code = run_file(options)
+        study = read_study(options.file, options.settings)
+        if parallel and not study:
+            raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
+        code = run_study(study, options, parallel) if study else run_file(options)
     raise typer.Exit(code)
 
 
@@ -97,6 +111,8 @@ def report(
     """Show loss and predictions of a run: report.html, report.svg and report.txt in its folder.
 
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
+
+    The name of a study prints its table.
 
     With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
@@ -126,7 +142,11 @@ def _of_cluster(
 def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
     from qtj.report.report import report_for_programs, report_runs
     from qtj.runs.folders import check_different, find_run
+    from qtj.studies.report import study_report
 
+    if len(runs) == 1 and not (artifacts or html) and (text := study_report(runs[0], output)):
+        print_stdout(text)
+        return
     if artifacts and len(runs) > 1:
         raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
     found = [find_run(name, artifacts) for name in runs or (None,)]

@@ -1,6 +1,7 @@
 """`qtj run` of a study as its user has it: processes, what they print, and what they leave behind."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ def a_study(*arguments: str, **spec: Any) -> Manifest:
 
 def trained(laptop: Laptop) -> list[str]:
     """Returns rate and seed of each training, in the order of their starts."""
-    path = laptop.folder / "trained"
+    path = laptop.folder / "trained-here"
     return path.read_text().splitlines() if path.exists() else []
 
 
@@ -77,7 +78,7 @@ def test_a_study_that_was_interrupted_goes_on_and_trains_nothing_twice(laptop: L
     assert stopped.output.splitlines()[-1] == "to continue: qtj run job.yaml"
     assert laptop.processes() == {}
 
-    (laptop.folder / "released").touch()
+    (laptop.folder / "released-here").touch()
     ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
 
     assert ended.code == 0, ended.errors
@@ -92,7 +93,8 @@ def test_a_study_that_was_killed_goes_on(laptop: Laptop) -> None:
     eventually(lambda: len(trained(laptop)) == 3)
 
     running.kill()
-    (laptop.folder / "released").touch()
+    running.end()
+    (laptop.folder / "released-here").touch()
     ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
 
     assert ended.code == 0, ended.errors
@@ -116,6 +118,24 @@ def test_a_failed_trial_is_named_with_its_reason_and_run_again_with_resume(lapto
 
     assert "mse of 4/4 trials, 2 failed" in again.output
     assert len(trained(laptop)) == 6
+
+
+def test_a_changed_program_starts_a_study_over_unless_it_is_to_be_continued(laptop: Laptop) -> None:
+    program = laptop.folder / "mine.py"
+    program.write_text(Path(TRIAL).read_text())
+    study = a_study()
+    study["spec"]["jobTemplate"]["template"]["spec"]["containers"][0]["command"] = ["python", "mine.py"]
+    laptop.write(study)
+    laptop.qtj("run", "job.yaml")
+
+    program.write_text(program.read_text() + "print('more')\n")
+    resumed = laptop.qtj("run", "job.yaml", "--resume")
+    assert "mine.py changed: 1 line, and finished trials are kept, because of --resume" in resumed.output
+    assert len(trained(laptop)) == 4
+
+    again = laptop.qtj("run", "job.yaml")
+    assert "rates  starts over, because mine.py changed" in again.output
+    assert len(trained(laptop)) == 8
 
 
 def test_too_many_failed_trials_end_the_study(laptop: Laptop) -> None:

@@ -2,8 +2,9 @@
 
 python trial.py [--rate=RATE] [--seed=SEED] [--break-at=RATE] [--hold-at=SEED]
 
-With --break-at, it fails at this rate; with --hold-at, it waits at this seed until there is a file `released`. Each
-training adds a line to the file `trained` of the current folder.
+With --break-at, it fails at this rate. With --hold-at, it waits at this seed for a file `released-here`. Each training
+adds a line to the file `trained-here` of the current folder. No literal of this program has these names: else `qtj run`
+would take the files for its data, and a study starts over when data change.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+PLACE = "here"
+
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--rate", type=float, default=0.0)
 arguments.add_argument("--seed", type=int, default=0)
@@ -22,12 +25,12 @@ arguments.add_argument("--hold-at", type=int)
 asked = arguments.parse_args()
 given = json.loads(os.environ["QTJ_PARAMETERS"])
 
-with Path("trained").open("a") as trained:
+with Path(f"trained-{PLACE}").open("a") as trained:
     trained.write(f"{asked.rate} {asked.seed}\n")
 if asked.rate == asked.break_at:
     Path(os.environ["QTJ_TERMINATION_LOG"]).write_text(json.dumps({"error": "this rate is bad"}))
     sys.exit(1)
-while asked.seed == asked.hold_at and not Path("released").exists():
+while asked.seed == asked.hold_at and not Path(f"released-{PLACE}").exists():
     time.sleep(0.05)
 mse = (given["rate"] - 0.3) ** 2 + 0.01 * given.get("seed", 0)
 result = {"jobUid": os.environ["QTJ_JOB_UID"], "metrics": {"mse": mse}}

@@ -66,9 +66,9 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
+        from qtj.checks.study import read_study
         from qtj.report.page_file import page_at_end
         from qtj.runs.run import Options, run_file
-        from qtj.studies.document import read_study
         from qtj.studies.run import run_study
 
         if resume and fresh:
@@ -87,7 +87,7 @@ def run(
             verbose=verbose,
             at_end=page_at_end,
         )
-        study = read_study(options.file, options.settings)
+        study = read_study(options.file, options.settings, here=True)
         if parallel and not study:
             raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
         code = run_study(study, options, parallel) if study else run_file(options)

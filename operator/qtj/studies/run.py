@@ -4,17 +4,18 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+from qtj.checks.study import StudyDocument
 from qtj.local.activity import Activity
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.rehearsal import rehearse
 from qtj.local.session import LocalJob, Session
 from qtj.runs.attended import LostTerminal, run_attended
+from qtj.runs.program_notes import program_notes
 from qtj.runs.programs import changed_programs, earlier_programs, programs_of
 from qtj.runs.run import Options, command_again
-from qtj.studies.document import StudyDocument
 from qtj.studies.record import StudyRecord, recorded_study
 from qtj.studies.room import room_for
 from qtj.studies.table import study_data, study_text, trials_csv
@@ -26,7 +27,6 @@ from qtj.terminal.output_format import formatted
 from qtj.terminal.streams import print_stdout
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Key, Object
-from qtj_operator.core.study.plan import plan_of
 
 __all__ = ["run_study"]
 
@@ -50,64 +50,70 @@ def run_study(study: StudyDocument, options: Options, parallel: int | None) -> i
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
     if options.artifacts is not None or options.detach:
         raise InputError("a study has neither --artifacts nor --detach: its trials are in qtj-artifacts/STUDY")
-    first = _first_job(study)
-    room = parallel or room_for(rehearse(first, here=True).pods)
+    first = study.first_job()
+    rehearsal = rehearse(first.manifest, here=True)
+    room = parallel or room_for(rehearsal.pods)
+    notes = [*program_notes(first, rehearsal, {}), _size_note(study, room)]
     if options.dry_run:
-        print_stdout(_dry_run(study, room))
+        print_stdout("\n".join((*notes, "nothing was started: --dry-run")))
         return COMPLETE
     record = StudyRecord(study.name)
     with ExitStack() as stack:
         stack.callback(os.close, record.lock())
-        trials, notes = _earlier(study, record, options)
-        server = fork_server_for([first])
+        trials, more_notes = _earlier(study, record, options)
+        server = fork_server_for([first.manifest])
         if server:
             stack.callback(server.close)
         running = Trials(study, record, trials, room=room, stack=stack)
-        return _attended(study, running, [*study.notes, *notes, _room_note(study, room)], server, options)
+        return _attended(study, running, [*notes, *more_notes], server, options)
 
 
-def _first_job(study: StudyDocument) -> Object:
-    setting = plan_of(study.spec)[0]
-    trial = TrialStatus(number=1, parameters=dict(setting.point), seed=setting.seed, phase=TrialPhase.RUNNING)
-    return study.job(trial).manifest
-
-
-def _dry_run(study: StudyDocument, room: int) -> str:
-    plan = plan_of(study.spec)
-    return f"{study.name}: {len(plan)} trials, {_side_by_side(study, room)}\nnothing was started: --dry-run"
-
-
-def _room_note(study: StudyDocument, room: int) -> str:
-    return f"{study.name}  {len(plan_of(study.spec))} trials, {_side_by_side(study, room)}"
-
-
-def _side_by_side(study: StudyDocument, room: int) -> str:
+def _size_note(study: StudyDocument, room: int) -> str:
     most = min(room, study.spec.parallelism or room)
-    return "one after the other" if most == 1 else f"{most} side by side"
+    how = "one after the other" if most == 1 else f"{most} side by side"
+    return f"{study.name}  {study.size} trials, {how}"
 
 
 def _earlier(
     study: StudyDocument, record: StudyRecord, options: Options
 ) -> tuple[Sequence[TrialStatus], Sequence[str]]:
-    """Returns the trials of earlier commands that count, and a note about them."""
+    """Returns the trials of earlier commands that count, and notes about them.
+
+    Raises:
+        InputError: The user wants to continue a study whose template has changed.
+    """
     if options.fresh or not record.exists:
         return (), ()
     spec, status = record.load()
-    if why := _changed(study, record, spec.job_template, status):
-        return (), [f"{study.name}  starts over, because {why}; earlier trials stay in {record.path}"]
+    if spec.job_template != study.spec.job_template:
+        if options.resume:
+            what = "it was changed since the trials to continue: undo that, or start over with --fresh"
+            raise InputError(study.document.error(["spec", "jobTemplate"], what))
+        return (), [_starts_over(study, record, "jobTemplate has changed")]
+    changed = _changed_programs(study, record, status)
+    if changed and not options.resume:
+        return (), [_starts_over(study, record, changed)]
     trials = [each for each in status.trials if not (options.resume and each.phase == TrialPhase.FAILED)]
-    over = sum(each.is_over for each in trials)
-    return trials, [f"{study.name}  {over} trials have finished before: --fresh runs them again"] if over else []
+    return trials, list(_notes_on_earlier(study, trials, changed))
 
 
-def _changed(study: StudyDocument, record: StudyRecord, template: object, status: StudyStatus) -> str:
-    """Returns what has changed since the earlier trials, which cannot be compared with new ones then."""
-    if template != study.spec.job_template:
-        return "jobTemplate has changed"
+def _starts_over(study: StudyDocument, record: StudyRecord, why: str) -> str:
+    return f"{study.name}  starts over, because {why}; earlier trials stay in {record.path}"
+
+
+def _changed_programs(study: StudyDocument, record: StudyRecord, status: StudyStatus) -> str:
+    """Returns what has changed in the programs since the last trial, a few words each; "" for nothing."""
     for trial in status.trials[-1:]:
         now = programs_of(study.job(trial).manifest["spec"])
         return "; ".join(changed_programs(earlier_programs(record.path / str(trial.number)), now))
     return ""
+
+
+def _notes_on_earlier(study: StudyDocument, trials: Sequence[TrialStatus], changed: str) -> Iterator[str]:
+    if changed:
+        yield f"{study.name}  {changed}, and finished trials are kept, because of --resume"
+    if over := sum(each.is_over for each in trials):
+        yield f"{study.name}  {over} trials have finished before: --fresh runs them again"
 
 
 def _attended(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 
+from qtj.checks.study import StudyDocument
 from qtj.local.folder import Folder, FolderError
 from qtj.local.history import History
 from qtj.local.records import is_over
@@ -17,7 +18,6 @@ from qtj.report.local import run_content
 from qtj.runs.folders import RecordedRun
 from qtj.runs.programs import programs_of, store_programs
 from qtj.runs.status_text import phase_message
-from qtj.studies.document import StudyDocument
 from qtj.studies.record import StudyRecord, recorded_study
 from qtj.terminal.errors import InputError
 from qtj_operator.api.status import Phase

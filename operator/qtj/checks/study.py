@@ -1,10 +1,8 @@
 """A study of a file: its spec, and each of its trials as a job whose mistakes have the lines of the file."""
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -13,7 +11,6 @@ from qtj.checks.job import check_job
 from qtj.files.documents import Document, read_documents
 from qtj.files.settings import Setting
 from qtj.files.source import STDIN
-from qtj.runs.program_notes import program_notes
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import API_VERSIONS
 from qtj_operator.api.reading import MAPPING, faults
@@ -35,29 +32,42 @@ class StudyDocument:
     Attributes:
         document: Where it is written.
         spec: Its spec.
-        notes: What a user should know about its programs.
     """
 
     document: Document
     spec: StudySpec
-    notes: Sequence[str] = ()
 
     @property
     def name(self) -> str:
         """Its name."""
         return str(self.document.manifest["metadata"]["name"])
 
+    @property
+    def size(self) -> int:
+        """How many trials it has."""
+        return len(plan_of(self.spec))
+
     def job(self, trial: TrialStatus) -> Document:
         """Returns the job of a trial; its fields are on the lines of the template."""
-        return _job_of(self.document, self.spec, trial)
+        meta = self.document.manifest["metadata"]
+        study = {"name": meta["name"], "namespace": meta.get("namespace") or _NAMESPACE}
+        manifest = trial_job(study, self.spec.job_template, trial.number, trial.parameters, trial.seed)
+        return Document(manifest, self.document.file, _node_of_job(self.document.node))
+
+    def first_job(self) -> Document:
+        """Returns the job of the first trial. The others differ from it in values alone."""
+        setting = plan_of(self.spec)[0]
+        parameters = dict(setting.point)
+        return self.job(TrialStatus(number=1, parameters=parameters, seed=setting.seed, phase=TrialPhase.RUNNING))
 
 
-def read_study(path: Path, settings: Sequence[str]) -> StudyDocument | None:
+def read_study(path: Path, settings: Sequence[str] = (), *, here: bool = False) -> StudyDocument | None:
     """Reads the study of a file and checks it; returns None if the file has none.
 
     Args:
         path: The file.
         settings: Values of --set.
+        here: Whether it is to run on this machine rather than on a cluster.
 
     Raises:
         InputError: It cannot run: all mistakes, in the order of the lines.
@@ -75,7 +85,7 @@ def read_study(path: Path, settings: Sequence[str]) -> StudyDocument | None:
     [document] = found
     for text in settings:
         _set(document, Setting.parse(text))
-    return _checked(document)
+    return _checked(document, here=here)
 
 
 def _set(document: Document, setting: Setting) -> None:
@@ -84,28 +94,30 @@ def _set(document: Document, setting: Setting) -> None:
     setting.apply({"spec": template} if setting.path[0] not in document.manifest else document.manifest)
 
 
-def _checked(document: Document) -> StudyDocument:
+def _checked(document: Document, *, here: bool) -> StudyDocument:
     if wrong := list(_metadata_mistakes(document)):
         raise InputError("\n".join(wrong))
-    written = document.manifest.get("spec")
-    if not isinstance(written, dict):
-        raise InputError(document.error(["spec"], MAPPING))
-    try:
-        spec = StudySpec.read(written)
-    except ValidationError as error:
-        lines = [document.error(["spec", *path], what) for path, what in faults(error)]
-        raise InputError("\n".join(lines)) from None
+    spec = _spec_of(document)
     if why := unplannable(spec):
         raise InputError(document.error(["spec"], why))
     if misspelt := misspelt_reference(spec):
         name, near = misspelt
         what = f"there is no parameter {name}: write ${{{near}}}"
         raise InputError(document.error(["spec", _TEMPLATE], what))
-    first = plan_of(spec)[0]
-    trial = TrialStatus(number=1, parameters=dict(first.point), seed=first.seed, phase=TrialPhase.RUNNING)
-    job = _job_of(document, spec, trial)
-    notes = list(program_notes(job, check_job(job, here=True), {}))  # the others differ in values alone
-    return StudyDocument(document, spec, notes)
+    study = StudyDocument(document, spec)
+    check_job(study.first_job(), here=here)
+    return study
+
+
+def _spec_of(document: Document) -> StudySpec:
+    written = document.manifest.get("spec")
+    if not isinstance(written, dict):
+        raise InputError(document.error(["spec"], MAPPING))
+    try:
+        return StudySpec.read(written)
+    except ValidationError as error:
+        lines = [document.error(["spec", *path], what) for path, what in faults(error)]
+        raise InputError("\n".join(lines)) from None
 
 
 def _metadata_mistakes(document: Document) -> Iterator[str]:
@@ -118,14 +130,6 @@ def _metadata_mistakes(document: Document) -> Iterator[str]:
     elif len(name) > MAX_STUDY_NAME_LENGTH:
         what = f"the name of a study may have at most {MAX_STUDY_NAME_LENGTH} characters, this one has {len(name)}"
         yield document.error(["metadata", "name"], what)
-
-
-def _job_of(document: Document, spec: StudySpec, trial: TrialStatus) -> Document:
-    meta = document.manifest["metadata"]
-    study = {"name": meta["name"], "namespace": meta.get("namespace") or _NAMESPACE}
-    template: dict[str, Any] = deepcopy(dict(spec.job_template))
-    manifest = trial_job(study, template, trial.number, trial.parameters, trial.seed)
-    return Document(manifest, document.file, _node_of_job(document.node))
 
 
 def _node_of_job(study: yaml.Node) -> yaml.Node:

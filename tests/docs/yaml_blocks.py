@@ -11,6 +11,7 @@ from kubernetes.client import models
 from pydantic.alias_generators import to_camel
 
 from qtj.checks.job import check_file
+from qtj.checks.study import read_study
 from qtj.create.convert import convert_file
 from qtj.files.documents import read_file
 from qtj.rules.models import Models
@@ -55,6 +56,8 @@ def _of_object(document: Json, folder: Path) -> Iterator[str]:
     kind = document["kind"]
     if kind == "QuantumTrainingJob":
         yield from _of_job(document, folder)
+    elif kind == "QuantumTrainingStudy":
+        yield from _of_study(document, folder)
     elif kind == "TFJob":
         yield from _of_tfjob(document, folder)
     elif hasattr(models, model := f"V1{kind}"):
@@ -68,6 +71,15 @@ def _of_job(job: Json, folder: Path) -> Iterator[str]:
     path.write_text(yaml.safe_dump(job))
     try:
         check_file(read_file(path))
+    except InputError as problem:
+        yield from str(problem).splitlines()
+
+
+def _of_study(study: Json, folder: Path) -> Iterator[str]:
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(study))
+    try:
+        read_study(path)
     except InputError as problem:
         yield from str(problem).splitlines()
 

@@ -13,17 +13,17 @@ from tests.e2e.world import World
 
 __all__ = ["run"]
 
-JOB = "own-loop"
+JOB = "sent"
 _SECONDS = 900
 
 
 def run(checks: Checks, world: World) -> None:
-    """Submits examples/jax_loop.py under another name, follows it to its end, and deletes it with its ConfigMap."""
+    """Submits examples/own_program.py under another name, follows it to its end, and deletes it with its ConfigMap."""
     store = f"--artifacts=gs://quantum-training/{JOB}-{time.time_ns()}"
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "own_loop.py"
-        program.write_text((ROOT / "examples/jax_loop.py").read_text())
-        followed = _qtj(world, "submit", str(program), store, "--follow", "--set", "spec.inference=")
+        program = Path(folder) / "sent.py"
+        program.write_text((ROOT / "examples/own_program.py").read_text())
+        followed = _qtj(world, "submit", str(program), store, "--follow")
     checks.equal("exit code of the job that was followed", followed.returncode, 0)
     checks.that("its end is shown", f"{JOB} is Complete" in followed.stdout, followed.stdout[-500:] + followed.stderr)
     config_map = get("-n", world.namespace, "qtj", JOB)["spec"]["program"]["configMap"]

@@ -26,6 +26,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/own-program",
         "how-to/own-data",
         "how-to/several-jobs",
+        "how-to/study",
         "how-to/workers",
         "how-to/preemptible",
         "how-to/gpu",

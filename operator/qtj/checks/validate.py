@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from qtj.checks.job import check_file
+from qtj.checks.study import read_study
 from qtj.files.documents import read_file
 from qtj.terminal.collect import map_or_raise
 from qtj.terminal.errors import InputError
@@ -31,6 +32,8 @@ def validation_of(path: Path) -> Mapping[str, Any]:
 
 
 def _validated(path: Path) -> str:
+    if study := read_study(path):
+        return f"{path}: {study.name} is valid, with {study.size} trials"
     file = read_file(path)
     check_file(file)
     return "\n".join(f"{file.name}: {job.manifest['metadata']['name']} is valid" for job in file.jobs)

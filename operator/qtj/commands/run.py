@@ -52,10 +52,19 @@ def run(
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Continue without this terminal: see qtj attach and qtj stop.")
     ] = False,
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Of a study, run so many trials side by side.",
+            show_default="as many as there are processors and memory for",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a job on this machine: pods are processes, the rest is as on a cluster.
+    """Run a job or a study on this machine: pods are processes, the rest is as on a cluster.
 
     FILE is a job in YAML, or a program in Python, which needs no YAML: it runs in its own folder, as a job of its name.
 
@@ -65,9 +74,12 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
+        from qtj.checks.study import read_study
         from qtj.report.page_file import page_at_end
         from qtj.runs.run import Options, run_file
         from qtj.script.documents import ProgramOptions
+        from qtj.script.program import is_program
+        from qtj.studies.run import run_study
 
         if resume and fresh:
             raise InputError("--resume and --fresh contradict each other: leave one of them out")
@@ -86,7 +98,11 @@ def run(
             verbose=verbose,
             at_end=page_at_end,
         )
-        code = run_file(options)
+        options.program.check_unused(options.file)
+        study = None if is_program(options.file) else read_study(options.file, options.settings, here=True)
+        if parallel and not study:
+            raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
+        code = run_study(study, options, parallel) if study else run_file(options)
     raise typer.Exit(code)
 
 
@@ -107,6 +123,8 @@ def report(
     """Show loss and predictions of a run: report.html, report.svg and report.txt in its folder.
 
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
+
+    The name of a study prints its table.
 
     With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
@@ -136,7 +154,11 @@ def _of_cluster(
 def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
     from qtj.report.report import report_for_programs, report_runs
     from qtj.runs.folders import check_different, find_run
+    from qtj.studies.report import study_report
 
+    if len(runs) == 1 and not (artifacts or html) and (text := study_report(runs[0], output)):
+        print_stdout(text)
+        return
     if artifacts and len(runs) > 1:
         raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
     found = [find_run(name, artifacts) for name in runs or (None,)]

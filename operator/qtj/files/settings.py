@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
-from qtj.files.program_arguments import set_argument
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import visible
 from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import meant
+from qtj_operator.manifests.program_arguments import set_argument
 
 __all__ = ["Setting"]
 

@@ -77,6 +77,8 @@ class Session:
         configs: ConfigMaps and Secrets that their pods refer to.
         on_change: Called after each change of any object.
         on_activity: Called with a job and the activity that its leader reports, at every poll.
+        on_end: Called with each job that is over once its record is final and nothing of it runs, unless this stops;
+            returns the jobs to start then.
         server: Forks trainers, if there is one.
     """
 
@@ -87,11 +89,16 @@ class Session:
         configs: Configs | None = None,
         on_change: Callable[[Change], None] = lambda _: None,
         on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
+        on_end: Callable[[Object], Sequence[LocalJob]] = lambda _: (),
         server: ForkServer | None = None,
     ) -> None:
-        self._jobs = {job.key: job for job in jobs}
-        self._progress = {job.key: ProgressLog(job.folder.path, job.record) for job in jobs}
+        self._jobs: dict[Key, LocalJob] = {}
+        self._progress: dict[Key, ProgressLog] = {}
+        self._local_artifacts: dict[Key, str] = {}
+        for job in jobs:
+            self._add(job)
         self._on_change = on_change
+        self._on_end = on_end
         self._store = ClusterStore(utc_now, self._on_store_change, lambda: str(uuid.uuid4()))
         self._lease = PortLease()
         self._addresses = Addresses(self._lease, partial(self._store.has, Resource.SERVICES))
@@ -107,17 +114,15 @@ class Session:
             jobs=self._remembered,
             metrics=self._metrics,
             paced=False,  # writes to memory are cheap, and the user watches
-            platform=Platform(
-                keeps_files=True,
-                shares_nodes=False,
-                artifacts={key: job.artifacts for key, job in self._jobs.items()},
-            ),
+            platform=Platform(keeps_files=True, shares_nodes=False, artifacts=self._local_artifacts),
         )
         self._kubelet = Kubelet(self._store, self._machine(configs or {}), server)
         self._changed = asyncio.Event()
         self._last: dict[Key, Object] = {}
         self._gone: set[Key] = set()
         self._unsaved: set[Key] = set()
+        self._ended: set[Key] = set()
+        self._is_stopping = False
         self._rested: float | None = None
 
     def final(self, key: Key) -> Object:
@@ -137,6 +142,7 @@ class Session:
         self._stop(at_once=True)
 
     def _stop(self, *, at_once: bool) -> None:
+        self._is_stopping = True
         for key, job in self._last.items():
             if not is_over(job):
                 with suppress(FolderError):  # then other commands do not see it
@@ -157,12 +163,17 @@ class Session:
         )
         background = [asyncio.create_task(each) for each in (runtime.run(), self._poller.run())]
         try:
-            for job in self._jobs.values():
+            for job in list(self._jobs.values()):
                 self._apply(job)
             while not self._is_done():
                 await self._advance(background)
         finally:
             await self._shut_down(background)
+
+    def _add(self, job: LocalJob) -> None:
+        self._jobs[job.key] = job
+        self._progress[job.key] = ProgressLog(job.folder.path, job.record)
+        self._local_artifacts[job.key] = job.artifacts
 
     def _apply(self, job: LocalJob) -> None:
         if job.record is None:
@@ -192,6 +203,27 @@ class Session:
         self._kubelet.check()
         self._handle_stop_requests()
         self._save()
+        await self._follow_up()
+
+    async def _follow_up(self) -> None:
+        """Starts the jobs that follow those which have ended."""
+        for key in [key for key in self._jobs if key not in self._ended and self._has_ended(key)]:
+            if self._is_stopping:
+                return
+            self._ended.add(key)
+            await self._finish(key)
+            self._save()
+            for job in self._on_end(self._last[key]):
+                self._add(job)
+                self._apply(job)
+
+    def _has_ended(self, key: Key) -> bool:
+        return is_over(self._last[key]) and not self._kubelet.runs(key)
+
+    async def _finish(self, key: Key) -> None:
+        """Completes the record of a job of which nothing runs."""
+        await self._settle(key)
+        self._progress[key].catch_up(self._store, *key)
 
     def _handle_stop_requests(self) -> None:
         """Suspends the jobs that another command has asked to stop."""
@@ -225,9 +257,8 @@ class Session:
         await asyncio.gather(*background, return_exceptions=True)
         await self._kubelet.close()
         if self._rested is not None:
-            for key in self._jobs:
-                await self._settle(key)
-                self._progress[key].catch_up(self._store, *key)
+            for key in self._jobs.keys() - self._ended:
+                await self._finish(key)
         self._save()
         for job in self._jobs.values():
             job.folder.clear_stop_request()

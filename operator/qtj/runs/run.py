@@ -1,13 +1,11 @@
 """`qtj run`: a job on this machine, by the operator's own reconcile."""
 
 import asyncio
-import errno
 import itertools
 import logging
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -24,15 +22,16 @@ from qtj.local.activity import Activity
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.hidden import shown
-from qtj.local.program import CannotStartError, Configs, program_of
+from qtj.local.program import Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
-from qtj.local.unpacked import unpacked
 from qtj.preview.dry_run import dry_run_lines
+from qtj.runs.attended import LostTerminal, run_attended
 from qtj.runs.failed_log import log_tail
 from qtj.runs.line_view import LineView
 from qtj.runs.live_view import view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
+from qtj.runs.program_notes import program_notes
 from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
 from qtj.script.program import is_program
 from qtj.terminal.collect import map_with_errors
@@ -43,7 +42,7 @@ from qtj.terminal.streams import print_stderr, print_stdout
 from qtj.terminal.text import shell_word
 from qtj_operator.controller.client import Key, Object
 
-__all__ = ["Options", "run_file"]
+__all__ = ["Options", "command_again", "run_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,32 +74,6 @@ class Options:
     dry_run: bool = False
     verbose: bool = False
     at_end: Callable[[Folder, Object], str] = lambda _folder, _job: ""
-
-
-class _Interrupts:
-    """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
-
-    def __init__(self, session: Session, view: LineView) -> None:
-        self._session = session
-        self._view = view
-        self._count = 0
-
-    def hang_up(self) -> None:
-        """Called when the terminal is gone: once for its signal, and once for the write that failed."""
-        if not self._count:
-            self()
-
-    def __call__(self) -> None:
-        """Called for each signal."""
-        self._count += 1
-        if self._count == 1:
-            self._view.print("stopping: the programs are asked to end, checkpoints stay; again kills them", "yellow")
-            self._session.stop()
-        elif self._count == 2:
-            self._session.kill()
-        else:
-            self._view.restore_terminal()
-            os._exit(INTERRUPTED)  # even if something blocks; the supervisors end the programs
 
 
 def run_file(options: Options) -> int:
@@ -176,7 +149,7 @@ def _detached_sentence(prepared: PreparedRun) -> str:
 def _run_attended(
     notes: Sequence[str], prepared: Sequence[PreparedRun], configs: Configs, server: ForkServer | None, options: Options
 ) -> int:
-    lost = _LostTerminal()
+    lost = LostTerminal()
     console = safe_console(sys.stderr if options.output else sys.stdout, lost)
     jobs = [each.job for each in prepared]
     with view_for(console, bell=bool(os.environ.get("QTJ_BELL"))) as view:
@@ -186,20 +159,8 @@ def _run_attended(
     return _report(final, jobs, options, console, view)
 
 
-class _LostTerminal:
-    """Ends a run whose terminal is closed. Another thread than that of the run may detect this."""
-
-    def __init__(self) -> None:
-        self.hang_up: Callable[[], object] = lambda: None
-
-    def __call__(self, problem: OSError) -> None:
-        """See `safe_stream`."""
-        if problem.errno == errno.EIO:
-            self.hang_up()
-
-
 async def _run(
-    jobs: Sequence[LocalJob], configs: Configs, server: ForkServer | None, view: LineView, lost: _LostTerminal
+    jobs: Sequence[LocalJob], configs: Configs, server: ForkServer | None, view: LineView, lost: LostTerminal
 ) -> Sequence[Object]:
     activities = {job.key: Activity(job.folder.path) for job in jobs}
 
@@ -208,17 +169,9 @@ async def _run(
         view.set_activity(key, activity)
 
     session = Session(jobs, configs=configs, on_change=view.show_change, on_activity=set_activity, server=server)
-    interrupted = _Interrupts(session, view)
-    handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
-        handlers[signal.SIGHUP] = interrupted.hang_up
-        lost.hang_up = partial(asyncio.get_running_loop().call_soon_threadsafe, interrupted.hang_up)
-    for number, handler in handlers.items():
-        asyncio.get_running_loop().add_signal_handler(number, handler)
     try:
-        await session.run()
+        await run_attended(session, view, lost)
     finally:
-        lost.hang_up = lambda: None
         for activity in activities.values():
             activity.remove()
     return [session.final(job.key) for job in jobs]
@@ -242,27 +195,13 @@ def _check(file: File, rehearsals: Sequence[Rehearsal], options: Options) -> Seq
 
     def programs(document: Document) -> Sequence[str]:
         rehearsal = rehearsed.get(id(document)) or check_job(document, here=True)
-        return list(_programs(document, rehearsal, file.configs))
+        return list(program_notes(document, rehearsal, file.configs))
 
     notes, unstartable = map_with_errors(partial(attributed, programs), file.jobs)
     if wrong + unstartable:
         raise InputError("\n".join(wrong + unstartable))
     others = (f"{each} means nothing on this machine" for each in file.others)
     return list(dict.fromkeys((*others, *itertools.chain.from_iterable(notes))))
-
-
-def _programs(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
-    """Checks whether this machine has the programs, which the status of a pod would only show later."""
-    pods = list(rehearsal.pods)
-    if rehearsal.inference:
-        template = rehearsal.inference["spec"]["template"]
-        pods.append({"metadata": rehearsal.inference["metadata"], "spec": template["spec"]})
-    with unpacked(document.manifest["spec"], configs) as folder:
-        for pod in pods:
-            try:
-                yield from program_of(pod, configs=configs, replaced={}, folder=folder).notes
-            except CannotStartError as problem:
-                raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
 
 
 def _report(
@@ -282,11 +221,11 @@ def _report(
     has_failed = "Failed" in phases
     if all(local.folder.is_used for local in jobs):  # otherwise another process has removed the run
         flags, begin = (["--resume"], "once the cause is removed, continue with") if has_failed else ([], "to continue")
-        print_text(console, f"{begin}: {_command(options, *flags)}")
+        print_text(console, f"{begin}: {command_again(options, *flags)}")
     return FAILED if has_failed else INTERRUPTED
 
 
-def _command(options: Options, *flags: str) -> str:
+def command_again(options: Options, *flags: str) -> str:
     """Returns the command that continues this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))

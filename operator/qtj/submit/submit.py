@@ -1,7 +1,7 @@
 """What `qtj submit` does: makes the objects, checks them here, and sends them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -139,9 +139,7 @@ def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
 
 
 def _check(document: Document) -> None:
-    """Checks everything but the program, of which the API server knows whether this cluster can have it."""
-    spec = {field: value for field, value in document.manifest["spec"].items() if field != "program"}
-    if wrong := list(job_mistakes(replace(document, manifest={**document.manifest, "spec": spec}))):
+    if wrong := list(job_mistakes(document)):
         raise InputError("\n".join(wrong))
 
 

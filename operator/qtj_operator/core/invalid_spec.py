@@ -27,6 +27,9 @@ from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
 
+_WRITTEN = frozenset(Env) - {Env.PARAMETERS}
+"""Variables that the operator writes. Those of a study are in the template of each trial."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
@@ -106,7 +109,7 @@ def reserved_variable(workload: Workload) -> str | None:
     """A container sets TF_CONFIG or another variable of ours: one of the two values would be lost without a message."""
     for where, container, _ in _containers(workload.templates):
         for variable in container.env:
-            if variable.name in set(Env):
+            if variable.name in _WRITTEN:
                 return (
                     f"{where} sets {variable.name}, which the operator writes for every replica: "
                     "remove it from the template"

@@ -109,6 +109,11 @@ class Program:
         return self._session.inferring
 
     @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What a study tries this program with, by name, and its `seed`; empty outside of a study."""
+        return self._session.parameters
+
+    @property
     def telemetry(self) -> Telemetry:
         """The answer of the progress endpoint."""
         return self._session.replica.telemetry

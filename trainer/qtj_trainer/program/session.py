@@ -4,12 +4,13 @@ In a notebook, or in a module that another program imports, nothing of the proce
 handled as before, a mistake raises its error, and the end of the program is not that of the process.
 """
 
+import json
 import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import TracebackType
-from typing import NoReturn
+from types import MappingProxyType, TracebackType
+from typing import Any, NoReturn
 
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions
@@ -81,6 +82,12 @@ class Session:
     def inferring(self) -> bool:
         """Whether this is the Job of `spec.inference`, which evaluates stored weights."""
         return bool(self._environment.get(contract.Env.WEIGHTS_URI))
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters of the trial that this process is part of; empty outside of a study."""
+        given = json.loads(self._environment.get(contract.Env.PARAMETERS) or "{}")
+        return MappingProxyType(given)
 
     def stored_weights(self) -> tuple[str, bytes]:
         """Returns address and bytes of the weights to evaluate.

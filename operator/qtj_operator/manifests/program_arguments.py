@@ -1,11 +1,11 @@
-"""One argument of the training program, in every template of a job: `--set --seed=3`."""
+"""The arguments of the training program, in every template of a job: `--set --seed=3`, and parameters of a study."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from qtj_operator.api.job import main_container
 
-__all__ = ["set_argument"]
+__all__ = ["containers_of", "set_argument"]
 
 
 def set_argument(manifest: dict[str, Any], option: str, value: str) -> bool:
@@ -19,7 +19,7 @@ def set_argument(manifest: dict[str, Any], option: str, value: str) -> bool:
     Returns:
         Whether there is a container that can have it. The fields of the job are not checked yet.
     """
-    found = list(_containers(manifest.get("spec")))
+    found = list(containers_of(manifest.get("spec")))
     for container in found:
         for field in ("args", "command"):
             if isinstance(words := container.get(field), list) and _replaced(words, option, value):
@@ -40,7 +40,8 @@ def _replaced(words: list[Any], option: str, value: str) -> bool:
     return False
 
 
-def _containers(spec: object) -> Iterator[dict[str, Any]]:
+def containers_of(spec: object) -> Iterator[dict[str, Any]]:
+    """Yields the main container of each template that replicas have; the fields are not checked yet."""
     fields = spec if isinstance(spec, dict) else {}
     roles = fields.get("replicaSpecs")
     holders = [fields, *(roles.values() if isinstance(roles, dict) else ())]

@@ -1,0 +1,141 @@
+"""A study of a file: its spec, and each of its trials as a job whose mistakes have the lines of the file."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from qtj.checks.job import check_job
+from qtj.files.documents import Document, read_documents
+from qtj.files.settings import Setting
+from qtj.files.source import STDIN
+from qtj.terminal.errors import InputError
+from qtj_operator.api.names import API_VERSIONS
+from qtj_operator.api.reading import MAPPING, faults
+from qtj_operator.api.study import MAX_STUDY_NAME_LENGTH, STUDY_KIND, StudySpec
+from qtj_operator.api.study_status import TrialPhase, TrialStatus
+from qtj_operator.core.study.plan import plan_of, unplannable
+from qtj_operator.manifests.trial import misspelt_reference, trial_job
+
+__all__ = ["StudyDocument", "read_study"]
+
+_NAMESPACE = "default"
+_TEMPLATE = "jobTemplate"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyDocument:
+    """A study that can run here.
+
+    Attributes:
+        document: Where it is written.
+        spec: Its spec.
+    """
+
+    document: Document
+    spec: StudySpec
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.document.manifest["metadata"]["name"])
+
+    @property
+    def size(self) -> int:
+        """How many trials it has."""
+        return len(plan_of(self.spec))
+
+    def job(self, trial: TrialStatus) -> Document:
+        """Returns the job of a trial; its fields are on the lines of the template."""
+        meta = self.document.manifest["metadata"]
+        study = {"name": meta["name"], "namespace": meta.get("namespace") or _NAMESPACE}
+        manifest = trial_job(study, self.spec.job_template, trial.number, trial.parameters, trial.seed)
+        return Document(manifest, self.document.file, _node_of_job(self.document.node))
+
+    def first_job(self) -> Document:
+        """Returns the job of the first trial. The others differ from it in values alone."""
+        setting = plan_of(self.spec)[0]
+        parameters = dict(setting.point)
+        return self.job(TrialStatus(number=1, parameters=parameters, seed=setting.seed, phase=TrialPhase.RUNNING))
+
+
+def read_study(path: Path, settings: Sequence[str] = (), *, here: bool = False) -> StudyDocument | None:
+    """Reads the study of a file and checks it; returns None if the file has none.
+
+    Args:
+        path: The file.
+        settings: Values of --set.
+        here: Whether it is to run on this machine rather than on a cluster.
+
+    Raises:
+        InputError: It cannot run: all mistakes, in the order of the lines.
+    """
+    if str(path) == STDIN:  # which can be read once, by those who read jobs
+        return None
+    documents, mistakes = read_documents(path)
+    found = [each for each in documents if each.manifest.get("kind") == STUDY_KIND]
+    if not found:
+        return None
+    if mistakes:
+        raise InputError("\n".join(mistakes))
+    if len(documents) > 1:
+        raise InputError(f"{path}: a file with a study has nothing else: move the other objects into another file")
+    [document] = found
+    for text in settings:
+        _set(document, Setting.parse(text))
+    return _checked(document, here=here)
+
+
+def _set(document: Document, setting: Setting) -> None:
+    """Sets a field of the study, or an argument of the program in its template."""
+    template = (document.manifest.get("spec") or {}).get(_TEMPLATE)
+    setting.apply({"spec": template} if setting.path[0] not in document.manifest else document.manifest)
+
+
+def _checked(document: Document, *, here: bool) -> StudyDocument:
+    if wrong := list(_metadata_mistakes(document)):
+        raise InputError("\n".join(wrong))
+    spec = _spec_of(document)
+    if why := unplannable(spec):
+        raise InputError(document.error(["spec"], why))
+    if misspelt := misspelt_reference(spec):
+        name, near = misspelt
+        what = f"there is no parameter {name}: write ${{{near}}}"
+        raise InputError(document.error(["spec", _TEMPLATE], what))
+    study = StudyDocument(document, spec)
+    check_job(study.first_job(), here=here)
+    return study
+
+
+def _spec_of(document: Document) -> StudySpec:
+    written = document.manifest.get("spec")
+    if not isinstance(written, dict):
+        raise InputError(document.error(["spec"], MAPPING))
+    try:
+        return StudySpec.read(written)
+    except ValidationError as error:
+        lines = [document.error(["spec", *path], what) for path, what in faults(error)]
+        raise InputError("\n".join(lines)) from None
+
+
+def _metadata_mistakes(document: Document) -> Iterator[str]:
+    if document.manifest.get("apiVersion") not in API_VERSIONS:
+        yield document.error(["apiVersion"], f"it must be {' or '.join(reversed(API_VERSIONS))}")
+    meta = document.manifest.get("metadata")
+    name = meta.get("name") if isinstance(meta, dict) else None
+    if not isinstance(name, str):
+        yield document.error(["metadata", "name"], "a study needs a name: write one, such as rates")
+    elif len(name) > MAX_STUDY_NAME_LENGTH:
+        what = f"the name of a study may have at most {MAX_STUDY_NAME_LENGTH} characters, this one has {len(name)}"
+        yield document.error(["metadata", "name"], what)
+
+
+def _node_of_job(study: yaml.Node) -> yaml.Node:
+    """Returns positions for a job: those of the study, but for the spec that of its template."""
+    parts = {key.value: (key, value) for key, value in study.value}
+    key, spec = parts["spec"]
+    template = next(value for name, value in spec.value if name.value == _TEMPLATE)
+    pairs = [*(pair for name, pair in parts.items() if name != "spec"), (key, template)]
+    return yaml.MappingNode(study.tag, pairs, study.start_mark, study.end_mark)

@@ -1,0 +1,178 @@
+"""`qtj run` of a study: its trials side by side on this machine, and the table of its points."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from qtj.checks.study import StudyDocument
+from qtj.local.activity import Activity
+from qtj.local.fork_server import ForkServer, fork_server_for
+from qtj.local.rehearsal import rehearse
+from qtj.local.session import LocalJob, Session
+from qtj.runs.attended import LostTerminal, run_attended
+from qtj.runs.program_notes import program_notes
+from qtj.runs.programs import changed_programs, earlier_programs, programs_of
+from qtj.runs.run import Options, command_again
+from qtj.studies.record import StudyRecord, recorded_study
+from qtj.studies.room import room_for
+from qtj.studies.table import study_data, study_text, trials_csv
+from qtj.studies.trials import Trials
+from qtj.studies.view import StudyView, study_view_for
+from qtj.terminal.console import print_text, safe_console
+from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj.terminal.output_format import formatted
+from qtj.terminal.streams import print_stdout
+from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.controller.client import Key, Object
+
+__all__ = ["run_study"]
+
+_EXIT = {StudyPhase.COMPLETE: COMPLETE, StudyPhase.FAILED: FAILED, StudyPhase.RUNNING: INTERRUPTED}
+
+
+def run_study(study: StudyDocument, options: Options, parallel: int | None) -> int:
+    """Runs the trials of a study that have not finished.
+
+    Args:
+        study: The study.
+        options: The options of `qtj run`.
+        parallel: How many trials run side by side; None for as many as this machine has room for.
+
+    Returns:
+        The exit code: 0 when the study is complete, 1 when it has failed, 130 when it was interrupted.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
+    if options.artifacts is not None or options.detach:
+        raise InputError("a study has neither --artifacts nor --detach: its trials are in qtj-artifacts/STUDY")
+    first = study.first_job()
+    rehearsal = rehearse(first.manifest, here=True)
+    room = parallel or room_for(rehearsal.pods)
+    notes = [*program_notes(first, rehearsal, {}), _size_note(study, room)]
+    if options.dry_run:
+        print_stdout("\n".join((*notes, "nothing was started: --dry-run")))
+        return COMPLETE
+    record = StudyRecord(study.name)
+    with ExitStack() as stack:
+        stack.callback(os.close, record.lock())
+        trials, more_notes = _earlier(study, record, options)
+        server = fork_server_for([first.manifest])
+        if server:
+            stack.callback(server.close)
+        running = Trials(study, record, trials, room=room, stack=stack)
+        return _attended(study, running, [*notes, *more_notes], server, options)
+
+
+def _size_note(study: StudyDocument, room: int) -> str:
+    most = min(room, study.spec.parallelism or room)
+    how = "one after the other" if most == 1 else f"{most} side by side"
+    return f"{study.name}  {study.size} trials, {how}"
+
+
+def _earlier(
+    study: StudyDocument, record: StudyRecord, options: Options
+) -> tuple[Sequence[TrialStatus], Sequence[str]]:
+    """Returns the trials of earlier commands that count, and notes about them.
+
+    Raises:
+        InputError: The user wants to continue a study whose template has changed.
+    """
+    if options.fresh or not record.exists:
+        return (), ()
+    spec, status = record.load()
+    if spec.job_template != study.spec.job_template:
+        if options.resume:
+            what = "it was changed since the trials to continue: undo that, or start over with --fresh"
+            raise InputError(study.document.error(["spec", "jobTemplate"], what))
+        return (), [_starts_over(study, record, "jobTemplate has changed")]
+    changed = _changed_programs(study, record, status)
+    if changed and not options.resume:
+        return (), [_starts_over(study, record, changed)]
+    trials = [each for each in status.trials if not (options.resume and each.phase == TrialPhase.FAILED)]
+    return trials, list(_notes_on_earlier(study, trials, changed))
+
+
+def _starts_over(study: StudyDocument, record: StudyRecord, why: str) -> str:
+    return f"{study.name}  starts over, because {why}; earlier trials stay in {record.path}"
+
+
+def _changed_programs(study: StudyDocument, record: StudyRecord, status: StudyStatus) -> str:
+    """Returns what has changed in the programs since the last trial, a few words each; "" for nothing."""
+    for trial in status.trials[-1:]:
+        now = programs_of(study.job(trial).manifest["spec"], {})
+        return "; ".join(changed_programs(earlier_programs(record.path / str(trial.number)), now))
+    return ""
+
+
+def _notes_on_earlier(study: StudyDocument, trials: Sequence[TrialStatus], changed: str) -> Iterator[str]:
+    if changed:
+        yield f"{study.name}  {changed}, and finished trials are kept, because of --resume"
+    if over := sum(each.is_over for each in trials):
+        yield f"{study.name}  {over} trials have finished before: --fresh runs them again"
+
+
+def _attended(
+    study: StudyDocument, trials: Trials, notes: Sequence[str], server: ForkServer | None, options: Options
+) -> int:
+    lost = LostTerminal()
+    console = safe_console(sys.stderr if options.output else sys.stdout, lost)
+    with study_view_for(console, study.name, study.spec) as view:
+        for note in notes:
+            view.print(note)
+        asyncio.run(_run(trials, server, view, lost))
+    trials.settle()
+    return _report(study, trials, options)
+
+
+async def _run(trials: Trials, server: ForkServer | None, view: StudyView, lost: LostTerminal) -> None:
+    activities: dict[Key, Activity] = {}
+
+    def begun(jobs: list[LocalJob]) -> list[LocalJob]:
+        activities.update({job.key: Activity(job.folder.path) for job in jobs})
+        view.set_status(trials.status)
+        return jobs
+
+    def follow(job: Object) -> Sequence[LocalJob]:
+        key = (job["metadata"]["namespace"], job["metadata"]["name"])
+        activities.pop(key).remove()
+        view.show_trial(trials.ended(job), key)
+        jobs = begun(trials.next())
+        if trials.status.phase == StudyPhase.FAILED:
+            session.stop()
+        return jobs
+
+    jobs = begun(trials.begin())
+    session = Session(
+        jobs,
+        on_change=view.show_change,
+        on_activity=lambda key, activity: activities[key].update(activity),
+        on_end=follow,
+        server=server,
+    )
+    try:
+        if jobs:
+            await run_attended(session, view, lost)
+    finally:
+        for activity in activities.values():
+            activity.remove()
+
+
+def _report(study: StudyDocument, trials: Trials, options: Options) -> int:
+    record, status = StudyRecord(study.name), trials.status
+    table = record.save_table(trials_csv(study.spec, status))
+    console = safe_console(sys.stderr if options.output else sys.stdout)
+    print_text(console, study_text(study.name, study.spec, status))
+    print_text(console, f"trials: {table}")
+    if options.output:
+        recorded = recorded_study(study.name, study.spec, status)
+        print_stdout(formatted([study_data(recorded, study.spec, status)], options.output))
+    if status.phase == StudyPhase.RUNNING:
+        print_text(console, f"to continue: {command_again(options)}")
+    elif any(each.phase == TrialPhase.FAILED for each in status.trials):
+        print_text(console, f"to run failed trials again: {command_again(options, '--resume')}")
+    return _EXIT[status.phase]

@@ -1,0 +1,164 @@
+"""The spec of a QuantumTrainingStudy: one job, run with several settings and seeds, and the metric that compares them.
+
+As in a job, the schema has no defaults.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import Field, StrictInt, model_validator
+from pydantic_core import PydanticCustomError
+
+from qtj_operator.api.model import Model
+from qtj_operator.api.names import MAX_NAME_LENGTH
+from qtj_operator.api.study_parameters import SEED, Parameter
+
+__all__ = [
+    "MAX_STUDY_NAME_LENGTH",
+    "MAX_TRIALS",
+    "STUDY_KIND",
+    "Algorithm",
+    "Goal",
+    "Objective",
+    "Search",
+    "Seeds",
+    "Statistic",
+    "StudyFailurePolicy",
+    "StudySpec",
+]
+
+STUDY_KIND = "QuantumTrainingStudy"
+
+MAX_TRIALS = 1000
+"""All of them have to fit into the status of one object."""
+
+MAX_STUDY_NAME_LENGTH = MAX_NAME_LENGTH - len(f"-{MAX_TRIALS}")
+"""A trial is a job whose name is that of the study and a number."""
+
+_FAILED_TRIALS = 3
+_LARGEST_SEED = 2**31 - 1
+
+
+class Algorithm(StrEnum):
+    """How the points of a study are chosen."""
+
+    GRID = "Grid"
+    RANDOM = "Random"
+
+
+class Goal(StrEnum):
+    """Which values of a metric are better."""
+
+    MINIMIZE = "Minimize"
+    MAXIMIZE = "Maximize"
+
+
+class Statistic(StrEnum):
+    """Which number stands for all seeds of a point."""
+
+    MEAN = "Mean"
+    MEDIAN = "Median"
+    WORST = "Worst"
+
+
+class Seeds(Model):
+    """With how many seeds each point is run."""
+
+    count: StrictInt = Field(
+        description="How many seeds: 0, 1, 2 and so on. A program gets its seed as `--seed`.", ge=1, le=MAX_TRIALS
+    )
+
+
+class Search(Model):
+    """How points are chosen."""
+
+    algorithm: Algorithm | None = Field(
+        None,
+        description="Grid, also when left out: every combination of values. Random: combinations that are drawn, as "
+        "many as maxTrials allows.",
+    )
+    seed: StrictInt | None = Field(
+        None, description="Of Random: the same seed draws the same points. 0 when left out.", ge=0, le=_LARGEST_SEED
+    )
+
+
+class Objective(Model):
+    """What is compared."""
+
+    metric: str = Field(
+        description="A metric of inference or of the finished training, or the loss of the last epoch.",
+        min_length=1,
+        max_length=63,
+    )
+    goal: Goal | None = Field(None, description="Minimize, also when left out, or Maximize.")
+    statistic: Statistic | None = Field(
+        None, description="Which number stands for all seeds of a point: Mean, also when left out, Median or Worst."
+    )
+
+    @property
+    def is_better_when_small(self) -> bool:
+        """Whether a smaller value is better."""
+        return self.goal != Goal.MAXIMIZE
+
+
+class StudyFailurePolicy(Model):
+    """What failed trials mean."""
+
+    max_failed_trials: StrictInt | None = Field(
+        None,
+        description=f"How many trials may fail; one more ends the study. {_FAILED_TRIALS} when left out.",
+        ge=0,
+        le=MAX_TRIALS,
+    )
+
+
+class StudySpec(Model):
+    """Which settings to try, with how many seeds, and what to compare."""
+
+    job_template: Mapping[str, Any] = Field(description="The spec of a QuantumTrainingJob, which each trial gets.")
+    parameters: list[Parameter] = Field(description="What differs between the points.", min_length=1, max_length=32)
+    seeds: Seeds | None = Field(
+        None, description="With how many seeds each point is run. Once, with the program's own seed, when left out."
+    )
+    search: Search | None = Field(None, description="How points are chosen.")
+    objective: Objective = Field(description="What is compared.")
+    max_trials: StrictInt | None = Field(
+        None,
+        description=f"The most trials: points times seeds. {MAX_TRIALS} when left out; Random needs it.",
+        ge=1,
+        le=MAX_TRIALS,
+    )
+    parallelism: StrictInt | None = Field(
+        None, description="How many trials run at the same time, at most.", ge=1, le=MAX_TRIALS
+    )
+    failure_policy: StudyFailurePolicy | None = Field(None, description="What failed trials mean.")
+
+    @property
+    def seed_numbers(self) -> tuple[int | None, ...]:
+        """The seeds of each point; None stands for the program's own."""
+        return tuple(range(self.seeds.count)) if self.seeds else (None,)
+
+    @property
+    def limit(self) -> int:
+        """The most trials."""
+        return self.max_trials or MAX_TRIALS
+
+    @property
+    def failures_allowed(self) -> int:
+        """How many trials may fail."""
+        allowed = self.failure_policy.max_failed_trials if self.failure_policy else None
+        return _FAILED_TRIALS if allowed is None else allowed
+
+    @model_validator(mode="after")
+    def _parameters_differ(self) -> Self:
+        options = [each.option for each in self.parameters]
+        if twice := next((option for option in options if options.count(option) > 1), None):
+            raise _refuse(f"two parameters are the option {twice} of the program: remove one")
+        if self.seeds and any(each.name == SEED for each in self.parameters):
+            raise _refuse("seeds sets the seed of each trial: remove seeds, or the parameter seed")
+        return self
+
+
+def _refuse(sentence: str) -> PydanticCustomError:
+    return PydanticCustomError("rule", "{sentence}", {"sentence": sentence})

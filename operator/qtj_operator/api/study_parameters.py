@@ -1,0 +1,113 @@
+"""The parameters of a study: which values a training is tried with."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
+
+from qtj_operator.api.model import Model
+
+__all__ = ["MAX_VALUES", "SEED", "Parameter", "Range", "Scale", "Value", "option_of", "text_of"]
+
+SEED = "seed"
+"""The name by which a program and `${seed}` get the seed of a trial."""
+
+MAX_VALUES = 1000
+"""The most values of one parameter on a grid."""
+
+_NAME_PATTERN = "^[A-Za-z]([-_A-Za-z0-9]*[A-Za-z0-9])?$"
+_NUMBER = "this has to be a number, without quotes"
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("rule", "{sentence}", {"sentence": _NUMBER})
+    return value
+
+
+Value = StrictBool | StrictInt | StrictFloat | StrictStr
+"""A value of a parameter."""
+Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+
+
+def _refuse(sentence: str) -> PydanticCustomError:
+    return PydanticCustomError("rule", "{sentence}", {"sentence": sentence})
+
+
+class Scale(StrEnum):
+    """How the values of a range are spread."""
+
+    LINEAR = "Linear"
+    LOG = "Log"
+
+
+class Range(Model):
+    """Numbers between two limits, both included."""
+
+    min: Number = Field(description="The smallest value.")
+    max: Number = Field(description="The largest value.")
+    scale: Scale | None = Field(
+        None, description="Linear, also when left out: evenly spread. Log: as many between 0.01 and 0.1 as to 1."
+    )
+    integer: StrictBool | None = Field(None, description="Whether all values are whole numbers. False when left out.")
+    points: StrictInt | None = Field(
+        None,
+        description="How many values a grid has. All whole numbers when left out, where `integer` is true.",
+        ge=2,
+        le=MAX_VALUES,
+    )
+
+    @property
+    def is_log(self) -> bool:
+        """Whether the logarithms of the values are evenly spread."""
+        return self.scale == Scale.LOG
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if self.min >= self.max:
+            raise _refuse(f"min is {self.min:g} and max is {self.max:g}: max has to be larger")
+        if self.is_log and self.min <= 0:
+            raise _refuse(f"min is {self.min:g}, and a logarithm needs more than 0: raise min, or leave scale out")
+        if self.integer and not (self.min.is_integer() and self.max.is_integer()):
+            raise _refuse("min and max have to be whole numbers where integer is true")
+        return self
+
+
+class Parameter(Model):
+    """One parameter: listed values, or a range."""
+
+    name: str = Field(
+        description="A program gets `learning_rate` as its argument `--learning-rate`, in place of `${learning_rate}`, "
+        "and as `program.parameters['learning_rate']`.",
+        pattern=_NAME_PATTERN,
+        max_length=63,
+    )
+    values: list[Value] | None = Field(
+        None, description="The values: numbers, text, or true and false.", min_length=1, max_length=MAX_VALUES
+    )
+    range: Range | None = Field(None, description="Numbers between two limits, in place of `values`.")
+
+    @property
+    def option(self) -> str:
+        """The option of a program that sets it."""
+        return option_of(self.name)
+
+    @model_validator(mode="after")
+    def _has_values(self) -> Self:
+        if (self.values is None) == (self.range is None):
+            raise _refuse(f"the parameter {self.name} needs either values or range: write one of the two")
+        texts = [text_of(each) for each in self.values or ()]
+        if twice := next((text for text in texts if texts.count(text) > 1), None):
+            raise _refuse(f"the parameter {self.name} has the value {twice} twice: remove one")
+        return self
+
+
+def option_of(name: str) -> str:
+    """Returns the option of a program that sets a parameter."""
+    return f"--{name.replace('_', '-')}"
+
+
+def text_of(value: Value) -> str:
+    """Returns a value as an argument of a program."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,69 @@
+"""What is next in a study. The first policy that ends it decides; else trials start where there is room.
+
+trials ──▶ too many failed? ──▶ a metric that nobody reports? ──▶ all finished? ──▶ as many new ones as there is room
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qtj_operator.api.spelling import meant
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_status import StudyPhase, TrialPhase, TrialStatus
+from qtj_operator.core.study.outcome import value_of
+from qtj_operator.core.study.plan import Setting, plan_of, unstarted
+
+__all__ = ["StudyDecision", "decide_study"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyDecision:
+    """What is to be done.
+
+    Attributes:
+        phase: The phase of the study from now on. Trials that run after its end are to be stopped.
+        message: Why it has failed.
+        start: The trials to start, in this order.
+    """
+
+    phase: StudyPhase
+    message: str | None = None
+    start: Sequence[Setting] = ()
+
+
+def decide_study(spec: StudySpec, trials: Sequence[TrialStatus], room: int) -> StudyDecision:
+    """Decides a study by its trials.
+
+    Args:
+        spec: Its spec, which its checks have accepted.
+        trials: All that have started.
+        room: How many may run at the same time.
+    """
+    if why := _too_many_failed(spec, trials) or _nobody_reports(spec, trials):
+        return StudyDecision(phase=StudyPhase.FAILED, message=why)
+    left = unstarted(plan_of(spec), trials)
+    running = sum(not each.is_over for each in trials)
+    if not left and not running:
+        return StudyDecision(phase=StudyPhase.COMPLETE)
+    return StudyDecision(phase=StudyPhase.RUNNING, start=left[: max(0, min(room, spec.parallelism or room) - running)])
+
+
+def _too_many_failed(spec: StudySpec, trials: Sequence[TrialStatus]) -> str | None:
+    failed = [each for each in trials if each.phase == TrialPhase.FAILED]
+    if len(failed) <= spec.failures_allowed:
+        return None
+    return (
+        f"{len(failed)} trials failed, and failurePolicy.maxFailedTrials allows {spec.failures_allowed}; "
+        f"trial {failed[-1].number}: {failed[-1].message}"
+    )
+
+
+def _nobody_reports(spec: StudySpec, trials: Sequence[TrialStatus]) -> str | None:
+    """Returns what is wrong with the name of the metric, once the first trial has ended without it."""
+    complete = [each for each in trials if each.phase == TrialPhase.COMPLETE]
+    if not complete or any(value_of(each, spec.objective) is not None for each in complete):
+        return None
+    metric, known = spec.objective.metric, sorted(complete[0].metrics or {})
+    if metric in known:
+        return None
+    there_are = f"it reports {', '.join(known)}" if known else "it reports none"
+    return f"trial {complete[0].number} reports no finite {metric}; {there_are}{meant(metric, known)}"

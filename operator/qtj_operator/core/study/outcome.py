@@ -1,0 +1,111 @@
+"""What the trials of a study say about each of its points, and which point is best."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from qtj_operator.api.study import Objective, Statistic, StudySpec
+from qtj_operator.api.study_status import TrialPhase, TrialStatus
+from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.points import Point
+from qtj_operator.core.study.student_t import two_sided_quantile
+
+__all__ = ["PointOutcome", "best_of", "outcomes_of", "ranked", "value_of"]
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointOutcome:
+    """One point, with the metric of each of its seeds.
+
+    Attributes:
+        point: The values of its parameters.
+        trials: Its trials that have started.
+        planned: How many trials it has in all.
+        values: The metric of those that are complete, in the order of the trials.
+        objective: What is compared; None without a value.
+    """
+
+    point: Point
+    trials: Sequence[TrialStatus]
+    planned: int
+    values: Sequence[float]
+    objective: float | None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the values."""
+        return math.fsum(self.values) / len(self.values) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The sample standard deviation; None for fewer than two values."""
+        if self.mean is None or len(self.values) < 2:
+            return None
+        return math.sqrt(math.fsum((each - self.mean) ** 2 for each in self.values) / (len(self.values) - 1))
+
+    @property
+    def margin(self) -> float | None:
+        """Half the interval around the mean that has the true mean with 95%; None for fewer than two values."""
+        if self.deviation is None:
+            return None
+        quantile = two_sided_quantile(_CONFIDENCE, len(self.values) - 1)
+        return quantile * self.deviation / math.sqrt(len(self.values))
+
+    @property
+    def failed(self) -> int:
+        """How many of its trials have failed."""
+        return sum(each.phase == TrialPhase.FAILED for each in self.trials)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of its trials have finished."""
+        return sum(each.is_over for each in self.trials) == self.planned
+
+
+def value_of(trial: TrialStatus, objective: Objective) -> float | None:
+    """Returns the metric of a complete trial; None for another one, and without a finite number."""
+    value = (trial.metrics or {}).get(objective.metric) if trial.phase == TrialPhase.COMPLETE else None
+    return value if value is not None and math.isfinite(value) else None
+
+
+def outcomes_of(spec: StudySpec, trials: Iterable[TrialStatus]) -> tuple[PointOutcome, ...]:
+    """Returns the points of a study in the order of its plan."""
+    started: dict[frozenset[tuple[str, object]], list[TrialStatus]] = {}
+    for each in trials:
+        started.setdefault(frozenset(each.parameters.items()), []).append(each)
+    points = dict.fromkeys(setting.point for setting in plan_of(spec))
+    return tuple(_outcome(spec, point, started.get(frozenset(point), [])) for point in points)
+
+
+def _outcome(spec: StudySpec, point: Point, trials: Sequence[TrialStatus]) -> PointOutcome:
+    ours = [each for each in trials if each.seed in spec.seed_numbers]
+    values = [value for each in ours if (value := value_of(each, spec.objective)) is not None]
+    planned = len(spec.seed_numbers)
+    objective = _statistic(spec.objective, values) if values else None
+    return PointOutcome(point=point, trials=ours, planned=planned, values=values, objective=objective)
+
+
+def _statistic(objective: Objective, values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    if objective.statistic == Statistic.WORST:
+        return ordered[-1] if objective.is_better_when_small else ordered[0]
+    if objective.statistic == Statistic.MEDIAN:
+        return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    return math.fsum(ordered) / len(ordered)
+
+
+def ranked(outcomes: Iterable[PointOutcome], objective: Objective) -> list[PointOutcome]:
+    """Returns the points, the best first and those without a value last; equal ones keep their order."""
+    sign = 1 if objective.is_better_when_small else -1
+    return sorted(outcomes, key=lambda each: math.inf if each.objective is None else sign * each.objective)
+
+
+def best_of(outcomes: Iterable[PointOutcome], objective: Objective) -> PointOutcome | None:
+    """Returns the best point whose trials have all finished; one with failed trials only where there is no other.
+
+    A point whose bad seeds fail would look better than it is.
+    """
+    over = [each for each in ranked(outcomes, objective) if each.is_over and each.objective is not None]
+    return next((each for each in over if not each.failed), over[0] if over else None)

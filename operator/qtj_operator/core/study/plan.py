@@ -1,0 +1,67 @@
+"""The trials of a study: each point with each seed, and which of them have not started."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from qtj_operator.api.study import Algorithm, StudySpec
+from qtj_operator.api.study_status import TrialStatus
+from qtj_operator.core.study.points import Point, grid_size, points_of
+
+__all__ = ["Setting", "plan_of", "unplannable", "unstarted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What one trial is run with.
+
+    Attributes:
+        point: The values of its parameters.
+        seed: Its seed; None for the program's own.
+    """
+
+    point: Point
+    seed: int | None
+
+
+def plan_of(spec: StudySpec) -> tuple[Setting, ...]:
+    """Returns all trials in the order of their start: every point with the first seed, then with the second.
+
+    So all points can be compared early.
+    """
+    points = points_of(spec)
+    return tuple(Setting(point, seed) for seed in spec.seed_numbers for point in points)
+
+
+def unstarted(plan: Iterable[Setting], trials: Iterable[TrialStatus]) -> tuple[Setting, ...]:
+    """Returns what of the plan no trial stands for yet."""
+    started = {(frozenset(each.parameters.items()), each.seed) for each in trials}
+    return tuple(each for each in plan if (frozenset(each.point), each.seed) not in started)
+
+
+def unplannable(spec: StudySpec) -> str | None:
+    """Returns why the trials of a study cannot be listed; None if they can be."""
+    seeds = len(spec.seed_numbers)
+    if spec.search and spec.search.algorithm == Algorithm.RANDOM:
+        return _undrawable(spec.max_trials, seeds)
+    for each in spec.parameters:
+        if each.range and each.range.points is None and not each.range.integer:
+            return f"a grid needs the number of values of {each.name}: write range.points, or search with Random"
+    points = grid_size(spec.parameters)
+    if points * seeds <= spec.limit:
+        return None
+    return (
+        f"the grid has {_counted(points, 'point')}, each with {_counted(seeds, 'seed')}, and {spec.limit:,} is the "
+        "most trials: take fewer values, or search with Random"
+    )
+
+
+def _undrawable(limit: int | None, seeds: int) -> str | None:
+    if limit is None:
+        return "Random draws points until there are maxTrials trials: write spec.maxTrials"
+    if limit < seeds:
+        return f"maxTrials is {limit}, and one point takes {_counted(seeds, 'seed')}: raise it"
+    return None
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"

@@ -1,0 +1,100 @@
+"""The points of a study: all of a grid, or drawn ones. The same spec has the same points, here and on a cluster."""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+from qtj_operator.api.study import Algorithm, StudySpec
+from qtj_operator.api.study_parameters import Parameter, Range, Value
+
+__all__ = ["Point", "grid_size", "points_of"]
+
+Point = tuple[tuple[str, Value], ...]
+"""The values of a point with the names of their parameters, in the order of the spec."""
+
+_DIGITS = 12
+"""Significant digits of a value of a range: 0.3, and not 0.30000000000000004."""
+_DRAWS = 100
+"""How often a point is drawn for each that is wanted, because one that was drawn before does not count."""
+_BITS = 53
+"""Of the fraction of a float."""
+
+
+def points_of(spec: StudySpec) -> tuple[Point, ...]:
+    """Returns the points of a study, which its checks have accepted."""
+    if spec.search and spec.search.algorithm == Algorithm.RANDOM:
+        wanted = max(1, spec.limit // len(spec.seed_numbers))
+        return _drawn(spec.parameters, spec.search.seed or 0, wanted)
+    names = [each.name for each in spec.parameters]
+    return tuple(tuple(zip(names, values, strict=True)) for values in itertools.product(*map(_values, spec.parameters)))
+
+
+def grid_size(parameters: Sequence[Parameter]) -> int:
+    """Returns how many points a grid has, without making them: they may be many."""
+    return math.prod(_count(each) for each in parameters)
+
+
+def _count(parameter: Parameter) -> int:
+    if parameter.values is not None:
+        return len(parameter.values)
+    limits = _range(parameter)
+    whole = int(limits.max - limits.min) + 1 if limits.integer else 0
+    if limits.points is None:
+        return whole
+    return min(whole, limits.points) if limits.integer else limits.points
+
+
+def _values(parameter: Parameter) -> Sequence[Value]:
+    if parameter.values is not None:
+        return parameter.values
+    limits = _range(parameter)
+    if limits.points is None:
+        return range(int(limits.min), int(limits.max) + 1)
+    spread = (_between(limits, number / (limits.points - 1)) for number in range(limits.points))
+    return list(dict.fromkeys(spread))
+
+
+def _drawn(parameters: Sequence[Parameter], seed: int, wanted: int) -> tuple[Point, ...]:
+    """Returns so many different points, or fewer where there are no more."""
+    draws = (_draw(parameters, seed, number) for number in range(wanted * _DRAWS))
+    return tuple(itertools.islice(_different(draws), wanted))
+
+
+def _different(points: Iterator[Point]) -> Iterator[Point]:
+    seen: set[Point] = set()
+    for point in points:
+        if point not in seen:
+            seen.add(point)
+            yield point
+
+
+def _draw(parameters: Sequence[Parameter], seed: int, number: int) -> Point:
+    return tuple((each.name, _drawn_value(each, _fraction(f"{seed} {number} {each.name}"))) for each in parameters)
+
+
+def _drawn_value(parameter: Parameter, fraction: float) -> Value:
+    if parameter.values is not None:
+        return parameter.values[int(fraction * len(parameter.values))]
+    limits = _range(parameter)
+    if limits.integer and not limits.is_log:  # each of them as often as any other
+        return int(limits.min) + int(fraction * (limits.max - limits.min + 1))
+    return _between(limits, fraction)
+
+
+def _between(limits: Range, fraction: float) -> Value:
+    low, high = limits.min, limits.max
+    value = low * (high / low) ** fraction if limits.is_log else low + (high - low) * fraction
+    value = min(max(float(f"{value:.{_DIGITS}g}"), low), high)
+    return round(value) if limits.integer else value
+
+
+def _fraction(text: str) -> float:
+    """Returns a number of at least 0 and less than 1 that looks random, the same for the same text everywhere."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return (int.from_bytes(digest[:8]) >> (64 - _BITS)) / (1 << _BITS)
+
+
+def _range(parameter: Parameter) -> Range:
+    assert parameter.range is not None, "a parameter without values has a range"
+    return parameter.range

@@ -1,0 +1,97 @@
+"""The job of one trial: the template of its study, with the values of its point and its seed.
+
+A value reaches the program in three ways: in place of `${name}`; where the template has no `${name}`, as the argument
+`--name=VALUE`; and in any case as `program.parameters["name"]`, by a variable of the contract.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+from qtj_contract import Env
+from qtj_operator.api.names import API_VERSION, GROUP, KIND
+from qtj_operator.api.spelling import nearest
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_parameters import SEED, Value, option_of, text_of
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.program_arguments import containers_of, set_argument
+
+__all__ = ["LABEL_STUDY", "LABEL_TRIAL", "misspelt_reference", "trial_job", "trial_name"]
+
+LABEL_STUDY = f"{GROUP}/study"
+LABEL_TRIAL = f"{GROUP}/trial"
+
+_REFERENCE = re.compile(r"\$\{([-_A-Za-z0-9]+)\}")
+
+
+def trial_name(study: str, number: int) -> str:
+    """Name of the job of a trial, for example `rates-7`."""
+    return f"{study}-{number}"
+
+
+def trial_job(
+    study: Mapping[str, str], template: Mapping[str, Any], number: int, values: Mapping[str, Value], seed: int | None
+) -> Manifest:
+    """Returns the job of a trial.
+
+    Args:
+        study: The name and the namespace of the study.
+        template: The jobTemplate, as its author wrote it.
+        number: The number of the trial.
+        values: The values of its point.
+        seed: Its seed; None for the program's own.
+    """
+    given = {**values, **({} if seed is None else {SEED: seed})}
+    texts = {name: text_of(value) for name, value in given.items()}
+    used = set(_references(template))
+    spec = _substituted(deepcopy(dict(template)), texts)
+    spec["artifacts"] = _artifacts(spec.get("artifacts"), number)
+    labels = {LABEL_STUDY: study["name"], LABEL_TRIAL: str(number)}
+    meta = {"name": trial_name(study["name"], number), "namespace": study["namespace"], "labels": labels}
+    job = {"apiVersion": API_VERSION, "kind": KIND, "metadata": meta, "spec": spec}
+    for name in (each for each in texts if each not in used):
+        set_argument(job, option_of(name), texts[name])
+    for container in containers_of(spec):
+        _set_variable(container, json.dumps(given))
+    return job
+
+
+def misspelt_reference(spec: StudySpec) -> tuple[str, str] | None:
+    """Returns a `${name}` that is no parameter but almost one, and that parameter; a shell may have other names."""
+    known = {*(each.name for each in spec.parameters), *((SEED,) if spec.seeds else ())}
+    unknown = [name for name in _references(spec.job_template) if name not in known]
+    return next(((name, near) for name in unknown if (near := nearest(name, known))), None)
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _REFERENCE.findall(value)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _references(each)
+
+
+def _substituted(value: Any, texts: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _REFERENCE.sub(lambda match: texts.get(match[1], match[0]), value)
+    if isinstance(value, dict):
+        return {key: _substituted(each, texts) for key, each in value.items()}
+    return [_substituted(each, texts) for each in value] if isinstance(value, list) else value
+
+
+def _artifacts(artifacts: Any, number: int) -> Any:
+    """Gives each trial a folder of its own; what is wrong with the template is for its checks to say."""
+    if not isinstance(artifacts, dict) or not isinstance(artifacts.get("uri"), str):
+        return artifacts
+    return {**artifacts, "uri": f"{artifacts['uri'].rstrip('/')}/{number}"}
+
+
+def _set_variable(container: dict[str, Any], parameters: str) -> None:
+    variables = container.get("env") or []
+    if isinstance(variables, list):
+        container["env"] = [*variables, {"name": str(Env.PARAMETERS), "value": parameters}]

@@ -1,0 +1,203 @@
+"""`qtj run` of a study as its user has it: processes, what they print, and what they leave behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.local.laptop import REPOSITORY, Laptop, Manifest, eventually
+
+TRIAL = str(REPOSITORY / "tests/local/trial.py")
+
+
+def a_study(*arguments: str, **spec: Any) -> Manifest:
+    """Two rates with two seeds."""
+    container = {"name": "trainer", "image": "toy:1", "command": ["python", TRIAL], "args": list(arguments)}
+    template = {
+        "artifacts": {"uri": "gs://bucket/rates"},
+        "replicaSpecs": {"Worker": {"replicas": 1}},
+        "template": {"spec": {"containers": [container]}},
+    }
+    fields = {
+        "jobTemplate": template,
+        "parameters": [{"name": "rate", "values": [0.1, 0.3]}],
+        "seeds": {"count": 2},
+        "objective": {"metric": "mse"},
+        **spec,
+    }
+    return {
+        "apiVersion": "quantumtraining.dev/v1beta1",
+        "kind": "QuantumTrainingStudy",
+        "metadata": {"name": "rates"},
+        "spec": fields,
+    }
+
+
+def trained(laptop: Laptop) -> list[str]:
+    """Returns rate and seed of each training, in the order of their starts."""
+    path = laptop.folder / "trained-here"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_every_rate_is_trained_with_every_seed_and_the_best_one_is_named(laptop: Laptop) -> None:
+    laptop.write(a_study())
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 0, ended.errors
+    assert sorted(trained(laptop)) == ["0.1 0", "0.1 1", "0.3 0", "0.3 1"]
+    lines = ended.output.splitlines()
+    assert "rates is Complete" in lines
+    assert "mse of 4/4 trials" in lines
+    [best] = [line for line in lines if line.endswith("best")]
+    assert best.split() == ["0.3", "2/2", "0.005", "±", "0.06353", "0.007071", "0", "0.01", "best"]
+    assert "  rates/1  rate=0.1 seed=0  mse 0.04" in ended.output
+    rows = (laptop.folder / "qtj-artifacts/rates/trials.csv").read_text().splitlines()
+    assert rows[0] == "trial,rate,seed,phase,mse,message"
+    assert rows[1] == f"1,0.1,0,Complete,{0.2**2 + 0.0},".replace("0.04000000000000001", str((0.1 - 0.3) ** 2))
+    assert laptop.processes() == {}
+
+    again = laptop.qtj("report", "rates")
+    assert again.output.splitlines() == lines[lines.index("rates is Complete") : -1]
+    data = json.loads(laptop.qtj("report", "rates", "-o", "json").output)
+    assert data["status"]["best"]["parameters"] == {"rate": 0.3}
+    assert laptop.qtj("report", "rates/3").code == 0, "a trial is a run as any other"
+
+
+def test_a_study_that_was_interrupted_goes_on_and_trains_nothing_twice(laptop: Laptop) -> None:
+    laptop.write(a_study("--hold-at=1"))
+    running = laptop.start("run", "job.yaml", "--parallel", "1")
+    eventually(lambda: trained(laptop) == ["0.1 0", "0.3 0", "0.1 1"])
+
+    running.interrupt()
+    stopped = running.end(seconds=60)
+
+    assert stopped.code == 130, stopped.errors
+    assert "mse of 2/4 trials" in stopped.output
+    assert stopped.output.splitlines()[-1] == "to continue: qtj run job.yaml"
+    assert laptop.processes() == {}
+
+    (laptop.folder / "released-here").touch()
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
+
+    assert ended.code == 0, ended.errors
+    assert "2 trials have finished before" in ended.output
+    assert trained(laptop) == ["0.1 0", "0.3 0", "0.1 1", "0.1 1", "0.3 1"], "the interrupted one began again"
+    assert "mse of 4/4 trials" in ended.output
+
+
+def test_a_study_that_was_killed_goes_on(laptop: Laptop) -> None:
+    laptop.write(a_study("--hold-at=1"))
+    running = laptop.start("run", "job.yaml", "--parallel", "1")
+    eventually(lambda: len(trained(laptop)) == 3)
+
+    running.kill()
+    running.end()
+    (laptop.folder / "released-here").touch()
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
+
+    assert ended.code == 0, ended.errors
+    assert trained(laptop)[:2] == ["0.1 0", "0.3 0"]
+    assert sorted(set(trained(laptop))) == ["0.1 0", "0.1 1", "0.3 0", "0.3 1"]
+    assert len(trained(laptop)) == 5
+
+
+def test_a_failed_trial_is_named_with_its_reason_and_run_again_with_resume(laptop: Laptop) -> None:
+    laptop.write(a_study("--break-at=0.1"))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, "three failed trials are allowed"
+    assert "mse of 4/4 trials, 2 failed" in ended.output
+    assert "rates/1 failed: " in ended.output
+    assert "this rate is bad" in ended.output
+    assert ended.output.splitlines()[-1] == "to run failed trials again: qtj run job.yaml --resume"
+
+    again = laptop.qtj("run", "job.yaml", "--resume")
+
+    assert "mse of 4/4 trials, 2 failed" in again.output
+    assert len(trained(laptop)) == 6
+
+
+def test_a_changed_program_starts_a_study_over_unless_it_is_to_be_continued(laptop: Laptop) -> None:
+    program = laptop.folder / "mine.py"
+    program.write_text(Path(TRIAL).read_text())
+    study = a_study()
+    study["spec"]["jobTemplate"]["template"]["spec"]["containers"][0]["command"] = ["python", "mine.py"]
+    laptop.write(study)
+    laptop.qtj("run", "job.yaml")
+
+    program.write_text(program.read_text() + "print('more')\n")
+    resumed = laptop.qtj("run", "job.yaml", "--resume")
+    assert "mine.py changed: 1 line, and finished trials are kept, because of --resume" in resumed.output
+    assert len(trained(laptop)) == 4
+
+    again = laptop.qtj("run", "job.yaml")
+    assert "rates  starts over, because mine.py changed" in again.output
+    assert len(trained(laptop)) == 8
+
+
+def test_too_many_failed_trials_end_the_study(laptop: Laptop) -> None:
+    laptop.write(a_study("--break-at=0.1", failurePolicy={"maxFailedTrials": 0}))
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
+
+    assert ended.code == 1
+    assert "rates is Failed: 1 trials failed, and failurePolicy.maxFailedTrials allows 0" in ended.output
+    assert trained(laptop) == ["0.1 0"]
+
+
+def test_a_metric_that_nobody_reports_is_named_and_mended_without_training_again(laptop: Laptop) -> None:
+    laptop.write(a_study(objective={"metric": "mes"}))
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
+    assert ended.code == 1
+    assert "rates is Failed: trial 1 reports no finite mes; it reports mse: write mse" in ended.output
+
+    laptop.write(a_study())
+    mended = laptop.qtj("run", "job.yaml", "--parallel", "1")
+
+    assert mended.code == 0, mended.output
+    assert sorted(trained(laptop)) == ["0.1 0", "0.1 1", "0.3 0", "0.3 1"]
+
+
+def test_more_seeds_train_only_what_is_new_and_a_changed_template_starts_over(laptop: Laptop) -> None:
+    laptop.write(a_study(seeds={"count": 1}))
+    laptop.qtj("run", "job.yaml")
+
+    laptop.write(a_study())
+    laptop.qtj("run", "job.yaml")
+    assert sorted(trained(laptop)) == ["0.1 0", "0.1 1", "0.3 0", "0.3 1"]
+
+    laptop.write(a_study("--hold-at=9"))
+    changed = laptop.qtj("run", "job.yaml")
+    assert "rates  starts over, because jobTemplate has changed" in changed.output
+    assert len(trained(laptop)) == 8
+    assert "mse of 4/4 trials" in changed.output
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ({"parameters": [{"name": "rate", "values": []}]}, "spec.parameters[0].values: this is empty"),
+        ({"search": {"algorithm": "grid"}}, "this has to be Grid or Random: write Grid"),
+        ({"jobTemplate": {}}, "job.yaml:"),
+        ({"maxTrials": 3}, "the grid has 2 points, each with 2 seeds, and 3 is the most trials"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_starts_nothing(laptop: Laptop, spec: dict[str, Any], sentence: str) -> None:
+    laptop.write(a_study(**spec))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 2
+    assert sentence in ended.errors
+    assert "Traceback" not in ended.errors
+    assert not (laptop.folder / "qtj-artifacts").exists()
+
+
+def test_parallel_is_for_studies(laptop: Laptop) -> None:
+    ended = laptop.qtj("run", str(REPOSITORY / "examples/own-loop.yaml"), "--parallel", "2", "--dry-run")
+
+    assert ended.code == 2
+    assert "--parallel is for a study" in ended.errors

@@ -1,0 +1,70 @@
+"""What the model of a study refuses, and in which words."""
+
+import pytest
+from pydantic import ValidationError
+
+from qtj_operator.api.reading import faults
+from tests.study.studies import study
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "sentence"),
+    [
+        ({"objective": None}, ("objective",), "this field is missing"),
+        ({"parameters": []}, ("parameters",), "this is empty: write something here"),
+        ({"seed": 3}, ("seed",), "there is no such field"),
+        ({"search": {"algorithm": "grid"}}, ("search", "algorithm"), "this has to be Grid or Random: write Grid"),
+        ({"seeds": {"count": 0}}, ("seeds", "count"), "0 is too small: this has to be at least 1"),
+        (
+            {"parameters": [{"name": "x"}]},
+            ("parameters", 0),
+            "the parameter x needs either values or range: write one of the two",
+        ),
+        ({"parameters": [{"name": "x", "values": []}]}, ("parameters", 0, "values"), "this is empty"),
+        (
+            {"parameters": [{"name": "x", "values": [1, 2, 1]}]},
+            ("parameters", 0),
+            "the parameter x has the value 1 twice: remove one",
+        ),
+        (
+            {"parameters": [{"name": "x", "range": {"min": 2, "max": 1}}]},
+            ("parameters", 0, "range"),
+            "min is 2 and max is 1: max has to be larger",
+        ),
+        (
+            {"parameters": [{"name": "x", "range": {"min": 0, "max": 1, "scale": "Log"}}]},
+            ("parameters", 0, "range"),
+            "min is 0, and a logarithm needs more than 0",
+        ),
+        (
+            {"parameters": [{"name": "x", "range": {"min": 0.5, "max": 2, "integer": True}}]},
+            ("parameters", 0, "range"),
+            "min and max have to be whole numbers",
+        ),
+        (
+            {"parameters": [{"name": "x", "range": {"min": "0", "max": 2}}]},
+            ("parameters", 0, "range", "min"),
+            "this has to be a number, without quotes",
+        ),
+        (
+            {"parameters": [{"name": "a_b", "values": [1]}, {"name": "a-b", "values": [1]}]},
+            (),
+            "two parameters are the option --a-b of the program: remove one",
+        ),
+        (
+            {"parameters": [{"name": "seed", "values": [1]}]},
+            (),
+            "seeds sets the seed of each trial: remove seeds, or the parameter seed",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_at_its_field(
+    fields: dict[str, object], path: tuple[int | str, ...], sentence: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        study(**fields)
+
+    found = list(faults(refused.value))
+
+    assert [where for where, _ in found] == [path]
+    assert found[0][1].startswith(sentence)

@@ -21,11 +21,18 @@ class Rule:
         cel: The rule as the API server evaluates it.
         holds: The same in Python.
         message: What to do, for the user who broke it.
+        path: The field below that it is about, as in `.runPolicy.elastic`: without that, the rule holds.
     """
 
     cel: str
     holds: Callable[[Any], bool]
     message: str
+    path: str | None = None
+
+    @property
+    def keyword(self) -> dict[str, str]:
+        """The rule as the CRD has it."""
+        return {"rule": self.cel, "message": self.message, **({"fieldPath": self.path} if self.path else {})}
 
 
 def checked(*rules: Rule) -> AfterValidator:
@@ -47,4 +54,4 @@ def enforce(value: object, *rules: Rule) -> None:
 
 def validations(*rules: Rule) -> dict[str, Any]:
     """Returns the keyword of the CRD that holds the rules."""
-    return {"x-kubernetes-validations": [{"rule": rule.cel, "message": rule.message} for rule in rules]}
+    return {"x-kubernetes-validations": [rule.keyword for rule in rules]}

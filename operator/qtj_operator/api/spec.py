@@ -241,7 +241,8 @@ def _workers(spec: "Spec") -> int:
     return next((each.count for role, each in spec.replica_specs if role == Role.WORKER), REPLICAS)
 
 
-_ELASTIC = "self.runPolicy.elastic"
+_ELASTIC_PATH = ".runPolicy.elastic"
+_ELASTIC = f"self{_ELASTIC_PATH}"
 _WORKERS = (
     "(has(self.replicaSpecs.Worker) && has(self.replicaSpecs.Worker.replicas) ? "
     f"self.replicaSpecs.Worker.replicas : {REPLICAS})"
@@ -256,22 +257,26 @@ _ELASTIC_WORKERS = Rule(
     ),
     "runPolicy.elastic changes the number of workers: it needs the role Worker and the strategy MultiWorkerMirrored or "
     "None",
+    _ELASTIC_PATH,
 )
 _ELASTIC_MIN = Rule(
     _elastic(f"{_ELASTIC}.minReplicas <= {_WORKERS}"),
     lambda spec: spec.elastic is None or spec.elastic.min_replicas <= _workers(spec),
     "runPolicy.elastic.minReplicas is greater than the replicas of Worker: lower it, or raise them",
+    _ELASTIC_PATH,
 )
 _ELASTIC_MAX = Rule(
     _elastic(f"!has({_ELASTIC}.maxReplicas) || {_ELASTIC}.maxReplicas >= {_WORKERS}"),
     lambda spec: spec.elastic is None or spec.elastic.most(_workers(spec)) >= _workers(spec),
     "runPolicy.elastic.maxReplicas is smaller than the replicas of Worker: raise it, or lower them",
+    _ELASTIC_PATH,
 )
 _ELASTIC_ALONE = Rule(
     _elastic(f"(!{_scheduling('self', 'gang', 'false')} && {_scheduling('self', 'queueName', repr(''))} == '')"),
     lambda spec: spec.elastic is None or not spec.is_placed_together,
     "runPolicy.elastic needs pods that are placed one by one: remove gang and queueName from "
     "runPolicy.schedulingPolicy",
+    _ELASTIC_PATH,
 )
 _ELASTIC_RULES = (_ELASTIC_WORKERS, _ELASTIC_MIN, _ELASTIC_MAX, _ELASTIC_ALONE)
 

@@ -87,7 +87,6 @@ CLUSTER: Mapping[str, Scenario] = {
     "outage": outage,
     "drain": nodes.drained_node,
     "lost-node": nodes.lost_node,
-    "elastic": elastic,
     "upgrade": upgrade,
 }
 """Scenarios that affect every job run one after the other."""
@@ -95,8 +94,9 @@ RARE: Mapping[str, Scenario] = {
     "drain-inference": nodes.drained_inference,
     "lost-inference": nodes.lost_inference,
     "pressed-node": nodes.pressed_node,
+    "elastic": elastic,
 }
-"""Of the same kind, with `--rare`: inference takes seconds, and a node seldom goes away in them."""
+"""Of the same kind, with `--rare`: what seldom happens, such as a node that goes away in the seconds of inference."""
 LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops}
 """Scenarios that run only if they are named: their programs take long to build."""
 OPERATOR = "operator"

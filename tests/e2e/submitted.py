@@ -15,6 +15,8 @@ __all__ = ["run"]
 
 JOB = "sent"
 _SECONDS = 900
+_STORAGE = "spec.template.spec.containers[0].envFrom=[{configMapRef: {name: storage}}]"
+"""Where the storage emulator of the test cluster is."""
 
 
 def run(checks: Checks, world: World) -> None:
@@ -23,7 +25,7 @@ def run(checks: Checks, world: World) -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "sent.py"
         program.write_text((ROOT / "examples/own_program.py").read_text())
-        followed = _qtj(world, "submit", str(program), store, "--follow")
+        followed = _qtj(world, "submit", str(program), store, "--follow", "--set", _STORAGE)
     checks.equal("exit code of the job that was followed", followed.returncode, 0)
     checks.that("its end is shown", f"{JOB} is Complete" in followed.stdout, followed.stdout[-500:] + followed.stderr)
     config_map = get("-n", world.namespace, "qtj", JOB)["spec"]["program"]["configMap"]

@@ -141,9 +141,11 @@ class Laptop:
                     for line in Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
                     if "=" in line
                 )
-                found[json.loads(variables["TF_CONFIG"])["task"]["index"]] = pid
-            except (OSError, KeyError):
+            except OSError:
                 continue
+            if "QTJ_ARTIFACTS_URI" in variables and "QTJ_WEIGHTS_URI" not in variables:  # that is inference
+                alone = '{"task": {"index": 0}}'  # a worker that has no peers may have no TF_CONFIG
+                found[json.loads(variables.get("TF_CONFIG", alone))["task"]["index"]] = pid
         return [found[index] for index in sorted(found)]
 
     def artifacts(self, job: str = "toy", run: int | None = None) -> Path:
@@ -155,9 +157,9 @@ class Laptop:
         record: Manifest = json.loads((self.artifacts(job) / "job.json").read_text())
         return record
 
-    def epoch(self, job: str = "toy") -> int:
+    def epoch(self, job: str = "toy", run: int | None = None) -> int:
         """Returns the last epoch with a checkpoint."""
-        names = [path.name for path in self.artifacts(job).glob("checkpoints/*/*")]
+        names = [path.name for path in self.artifacts(job, run).glob("checkpoints/*/*")]
         return max((int(name.partition("-")[0]) for name in names if name[0].isdigit()), default=0)
 
     def trains(self, job: str = "toy", epoch: int = 1) -> bool:

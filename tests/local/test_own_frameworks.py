@@ -20,10 +20,10 @@ def job_of(example: str) -> dict[str, Any]:
 
 
 def run(laptop: Laptop, example: str, *, kill_after: int = 0) -> Ended:
-    """Runs an example, whose worker is killed once there is a checkpoint after so many steps."""
+    """Runs an example, whose worker is killed, in the second run, once there is a checkpoint after so many steps."""
     running = laptop.start("run", "job.yaml", "--fresh", "-o", "json")
     if kill_after:
-        eventually(lambda: laptop.epoch(example) >= kill_after, seconds=500)
+        eventually(lambda: laptop.epoch(example, run=2) >= kill_after, seconds=500)
         os.kill(laptop.worker(0), signal.SIGKILL)
     return running.end(seconds=500)
 

@@ -11,18 +11,27 @@ import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.limits import RAW_BYTES
-from qtj_operator.api.names import LABEL_JOB
+from qtj_operator.api.names import GROUP, LABEL_EXPOSED, LABEL_JOB, Role
+from qtj_operator.api.status import WeightsStatus
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.decode import decode, decode_child_event
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
+from qtj_operator.manifests.inference import inference_job
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.probe import probe_pod
 from tests.controller.api_objects import connected, pod, service
 from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.served import served
 from tests.controller.test_reflector import LABELS, SERVICES, soon, watching
+from tests.jobs import a_job
+
+JOB = a_job(workers=2, inference={})
 
 OWNER = {"kind": "QuantumTrainingJob", "name": "qcnn", "uid": "u", "controller": True}
 
@@ -140,3 +149,27 @@ async def test_what_else_is_nested_too_deeply_is_known_by_its_identity() -> None
         "kind": "PodGroup",
         "metadata": {"name": "a", "resourceVersion": "7"},
     }
+
+
+def inference_pod() -> Manifest:
+    assert JOB.inference is not None
+    job = inference_job(JOB, JOB.inference, WeightsStatus(uri="gs://lab-bucket/w", sha256="ab"))
+    template: Manifest = job["spec"]["template"]
+    return template
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        replica_pod(JOB, ReplicaId(Role.WORKER, 1), 3),
+        probe_pod(JOB, ReplicaId(Role.WORKER, 1), 3),
+        inference_pod(),
+    ],
+    ids=["replica", "probe", "inference"],
+)
+def test_all_of_our_labels_that_a_pod_gets_are_kept(manifest: Manifest) -> None:
+    """Labels of ours that only people and Services select by are the exception."""
+    ours = {label for label in manifest["metadata"]["labels"] if label.startswith(GROUP)} - {LABEL_EXPOSED}
+    kept = trimmed(Resource.PODS, {**manifest, "status": {}})
+
+    assert ours <= kept["metadata"]["labels"].keys()

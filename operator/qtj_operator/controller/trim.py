@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_JOB, LABEL_PROBE, LABEL_ROLE
 from qtj_operator.controller.children import DeploymentObject, JobObject, PodObject, ServiceObject
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.packed import PackedJob
@@ -25,7 +25,7 @@ _MODELS: Mapping[Resource, type[BaseModel]] = {
     Resource.SERVICES: ServiceObject,
 }
 
-_LABELS = (LABEL_JOB, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT, LABEL_INFERENCE)
+_LABELS = (LABEL_JOB, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_PROBE)
 """The labels that decisions read. Others may be thousands."""
 
 _MOST_BYTES = 96 * 1024

@@ -152,6 +152,13 @@ def test_a_job_that_runs_waits_for_nothing() -> None:
     assert (decision.status.phase, decision.wake_at) == ("Running", None)
 
 
+def test_a_gang_that_runs_and_is_not_ready_is_not_looked_at_over_and_over() -> None:
+    decision = starting_job(**PENDING).with_pods(running=True, ready=False).decide(later(seconds=40))
+
+    assert decision.status.phase == "Pending"
+    assert decision.wake_at is None or decision.wake_at > later(seconds=40)
+
+
 def test_after_a_restart_the_wait_is_counted_from_the_restart() -> None:
     world = running_job(**PENDING).with_pod("worker-1", exit_code=137).recorded(later(hours=1)).without_pods()
     world = world.recorded(later(hours=1))

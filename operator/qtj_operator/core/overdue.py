@@ -53,10 +53,13 @@ def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
 
 
 def next_deadline(_seen: Observed, job: Job, now: datetime) -> datetime | None:
-    """Returns when the job will be overdue, by its status; not before it is admitted, if a queue holds it."""
+    """Returns when the job will be overdue, by its status; not before it is admitted, if a queue holds it.
+
+    A deadline that is over and did not end the job does not: all replicas run, and are not ready yet.
+    """
     if job.is_suspended or job.is_over or job.status.queued_since is not None:
         return None
-    return min((due for due, _ in _deadlines(job, now)), default=None)
+    return min((due for due, _ in _deadlines(job, now) if due > now), default=None)
 
 
 def _deadlines(job: Job, now: datetime) -> Iterator[tuple[datetime, Fact]]:

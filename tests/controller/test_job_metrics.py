@@ -1,5 +1,6 @@
 """What is counted of jobs, by namespace."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry
@@ -7,8 +8,9 @@ from prometheus_client import CollectorRegistry
 from qtj_operator.api.conditions import FAILURES
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.job_metrics import OTHERS, JobMetrics
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.memory import JobMemory, Jobs
 from tests.controller.lab import KEY, Lab, complete, restarted, running
+from tests.core.world import running_job
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -104,6 +106,14 @@ async def test_pods_count_from_when_they_have_a_node_until_they_end() -> None:
 
     assert (before, both) == ({}, {("Worker",): 2})
     assert series(lab, "qtj_replicas") == {("Worker",): 1}
+
+
+def test_a_probe_is_no_replica() -> None:
+    placed = replace(running_job(workers=1).pods[0], node="node-a")
+    world, memory = running_job(workers=1), JobMemory()
+    memory.saw(replace(world, pods=(placed, replace(placed, name="qcnn-worker-1", probe=True))))
+
+    assert memory.on_nodes == {"Worker": 1}
 
 
 def test_every_reason_of_a_failure_is_counted_from_the_first_sight_of_a_namespace() -> None:

@@ -112,9 +112,9 @@ class JobMemory:
         self.since = _not_running_since(job)
 
     def saw(self, seen: Observed) -> None:
-        """Remembers which of its pods have a node."""
+        """Remembers which of its pods have a node; a probe has one for a moment, and is no replica."""
         pods = (*seen.pods, *(seen.inference.pods if seen.inference else ()))
-        on_nodes = (pod for pod in pods if pod.node is not None and not pod.stopped)
+        on_nodes = (pod for pod in pods if pod.node is not None and not (pod.stopped or pod.probe))
         self.on_nodes = Counter(pod.replica.role if pod.replica else _INFERENCE for pod in on_nodes)
 
 

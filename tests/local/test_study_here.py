@@ -65,6 +65,36 @@ def test_every_rate_is_trained_with_every_seed_and_the_best_one_is_named(laptop:
     assert laptop.qtj("report", "rates/3").code == 0, "a trial is a run as any other"
 
 
+def test_the_trials_of_a_study_run_the_program_of_a_config_map_and_start_over_when_it_changes(laptop: Laptop) -> None:
+    study = a_study(seeds={"count": 1})
+    template = study["spec"]["jobTemplate"]
+    del template["template"]["spec"]["containers"][0]["command"]
+    template["program"] = {"configMap": "rates-1", "entry": "trial.py"}
+    text = Path(TRIAL).read_text()
+    files = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rates-1"}, "data": {"trial.py": text}}
+    laptop.write(study, files)
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 0, ended.errors + ended.output
+    assert "mse of 2/2 trials" in ended.output
+    assert (laptop.folder / "qtj-artifacts/rates/1/program/trial.py").read_text() == text
+
+    files["data"] = {"trial.py": f"{text}# another program\n"}
+    laptop.write(study, files)
+    assert "starts over, because" in laptop.qtj("run", "job.yaml", "--parallel", "2").output
+
+
+def test_a_study_where_only_jobs_are_read_is_called_one(laptop: Laptop) -> None:
+    laptop.write(a_study())
+
+    ended = laptop.qtj("submit", "job.yaml")
+
+    assert ended.code == 2
+    what = "a study runs on this machine, and from a file: qtj run FILE runs it"
+    assert ended.errors.splitlines() == [f"qtj: job.yaml:2: kind: {what}"]
+
+
 def test_a_study_that_was_interrupted_goes_on_and_trains_nothing_twice(laptop: Laptop) -> None:
     laptop.write(a_study("--hold-at=1"))
     running = laptop.start("run", "job.yaml", "--parallel", "1")

@@ -8,9 +8,11 @@ import yaml
 from pydantic import ValidationError
 
 from qtj.checks.job import check_job
+from qtj.files.config_data import KINDS, read_config
 from qtj.files.documents import Document, read_documents
 from qtj.files.settings import Setting
 from qtj.files.source import STDIN
+from qtj.terminal.collect import map_or_raise
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import API_VERSIONS
 from qtj_operator.api.reading import MAPPING, faults
@@ -52,7 +54,8 @@ class StudyDocument:
         meta = self.document.manifest["metadata"]
         study = {"name": meta["name"], "namespace": meta.get("namespace") or _NAMESPACE}
         manifest = trial_job(study, self.spec.job_template, trial.number, trial.parameters, trial.seed)
-        return Document(manifest, self.document.file, _node_of_job(self.document.node))
+        node = _node_of_job(self.document.node)
+        return Document(manifest, self.document.file, node, data=self.document.data)
 
     def first_job(self) -> Document:
         """Returns the job of the first trial. The others differ from it in values alone."""
@@ -80,9 +83,12 @@ def read_study(path: Path, settings: Sequence[str] = (), *, here: bool = False) 
         return None
     if mistakes:
         raise InputError("\n".join(mistakes))
-    if len(documents) > 1:
-        raise InputError(f"{path}: a file with a study has nothing else: move the other objects into another file")
+    configs = [each for each in documents if each.manifest.get("kind") in KINDS]
+    if len(documents) > len(configs) + 1:
+        only = "a file with a study has nothing else but ConfigMaps and Secrets"
+        raise InputError(f"{path}: {only}: move the other objects into another file")
     [document] = found
+    document.data = dict(map_or_raise(lambda each: read_config(each.manifest, each), configs))
     for text in settings:
         _set(document, Setting.parse(text))
     return _checked(document, here=here)

@@ -11,7 +11,7 @@ from typing import Any
 from qtj.local.key import keyed_digest
 from qtj.local.variables import Configs
 
-__all__ = ["digests_of"]
+__all__ = ["changed_configs", "digests_of"]
 
 _KINDS = {
     "configMapRef": "ConfigMap",
@@ -31,6 +31,11 @@ def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, st
     """
     named = {each for each in (*_references(manifest.get("spec")), *_of_program(manifest)) if each in configs}
     return {f"{kind} {name}": _digest(kind, configs[kind, name]) for kind, name in sorted(named)}
+
+
+def changed_configs(before: Mapping[str, str] | None, now: Mapping[str, str]) -> list[str]:
+    """Returns the names in digests that differ, in order; nothing where the earlier digests are not known."""
+    return [] if before is None else sorted(name for name in {*now, *before} if now.get(name) != before.get(name))
 
 
 def _of_program(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

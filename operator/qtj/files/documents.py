@@ -18,6 +18,7 @@ from qtj.terminal.text import visible
 from qtj_operator.api.names import API_VERSIONS, GROUP, KIND, NEWEST_API_VERSION
 from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
+from qtj_operator.api.study import STUDY_KIND
 
 __all__ = ["Document", "File", "read_documents", "read_file", "with_settings"]
 
@@ -161,7 +162,7 @@ def _is_job(document: Document) -> bool:
     kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
     ours = isinstance(version, str) and version.partition("/")[0] == GROUP
     near = nearest(kind, [KIND]) and (version is None or nearest(version, API_VERSIONS))
-    return kind == KIND or (kind != _TFJOB and bool(ours or near))
+    return kind == KIND or (kind not in {_TFJOB, STUDY_KIND} and bool(ours or near))
 
 
 def with_settings(document: Document, settings: Sequence[Setting]) -> Document:
@@ -193,6 +194,8 @@ def _no_job(path: Path, documents: Sequence[Document]) -> str:
     tfjob = next((each for each in documents if each.manifest.get("kind") == _TFJOB), None)
     if tfjob:
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
+    if study := next((each for each in documents if each.manifest.get("kind") == STUDY_KIND), None):
+        return study.error(["kind"], "a study runs on this machine, and from a file: qtj run FILE runs it")
     if not documents and str(path) == STDIN:
         return f"{display_name(path)}: there is nothing: see whether the command before the pipe has failed"
     if len(documents) == 1:

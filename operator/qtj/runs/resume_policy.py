@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qtj.files.config_digests import changed_configs
 from qtj.files.documents import Document
 from qtj.local.folder import Folder, FolderError
 from qtj.local.hidden import recorded_spec
@@ -258,7 +259,5 @@ def _changed_fields(document: Document, earlier: EarlierRun) -> Iterator[str]:
     yield from _changed_configs(document, earlier)
 
 
-def _changed_configs(document: Document, earlier: EarlierRun) -> Iterator[str]:
-    now, before = document.configs, earlier.folder.configs
-    if before is not None:
-        yield from sorted(name for name in {*now, *before} if now.get(name) != before.get(name))
+def _changed_configs(document: Document, earlier: EarlierRun) -> list[str]:
+    return changed_configs(earlier.folder.configs, document.configs)

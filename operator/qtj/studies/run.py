@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from qtj.checks.study import StudyDocument
+from qtj.files.config_digests import changed_configs
 from qtj.local.activity import Activity
+from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.rehearsal import rehearse
 from qtj.local.session import LocalJob, Session
@@ -53,7 +55,7 @@ def run_study(study: StudyDocument, options: Options, parallel: int | None) -> i
     first = study.first_job()
     rehearsal = rehearse(first.manifest, here=True)
     room = parallel or room_for(rehearsal.pods)
-    notes = [*program_notes(first, rehearsal, {}), _size_note(study, room)]
+    notes = [*program_notes(first, rehearsal, first.data), _size_note(study, room)]
     if options.dry_run:
         print_stdout("\n".join((*notes, "nothing was started: --dry-run")))
         return COMPLETE
@@ -104,8 +106,10 @@ def _starts_over(study: StudyDocument, record: StudyRecord, why: str) -> str:
 def _changed_programs(study: StudyDocument, record: StudyRecord, status: StudyStatus) -> str:
     """Returns what has changed in the programs since the last trial, a few words each; "" for nothing."""
     for trial in status.trials[-1:]:
-        now = programs_of(study.job(trial).manifest["spec"], {})
-        return "; ".join(changed_programs(earlier_programs(record.path / str(trial.number)), now))
+        job, folder = study.job(trial), record.path / str(trial.number)
+        now, before = programs_of(job.manifest["spec"], job.data), Folder(folder).configs
+        configs = [f"{name} changed" for name in changed_configs(before, job.configs)]
+        return "; ".join([*changed_programs(earlier_programs(folder), now), *configs])
     return ""
 
 
@@ -124,12 +128,14 @@ def _attended(
     with study_view_for(console, study.name, study.spec) as view:
         for note in notes:
             view.print(note)
-        asyncio.run(_run(trials, server, view, lost))
+        asyncio.run(_run(study, trials, server, view, lost))
     trials.settle()
     return _report(study, trials, options)
 
 
-async def _run(trials: Trials, server: ForkServer | None, view: StudyView, lost: LostTerminal) -> None:
+async def _run(
+    study: StudyDocument, trials: Trials, server: ForkServer | None, view: StudyView, lost: LostTerminal
+) -> None:
     activities: dict[Key, Activity] = {}
 
     def begun(jobs: list[LocalJob]) -> list[LocalJob]:
@@ -149,6 +155,7 @@ async def _run(trials: Trials, server: ForkServer | None, view: StudyView, lost:
     jobs = begun(trials.begin())
     session = Session(
         jobs,
+        configs=study.document.data,
         on_change=view.show_change,
         on_activity=lambda key, activity: activities[key].update(activity),
         on_end=follow,

@@ -14,6 +14,7 @@ from qtj.local.folder import Folder, FolderError
 from qtj.local.history import History
 from qtj.local.records import is_over
 from qtj.local.session import LocalJob
+from qtj.local.unpacked import unpack
 from qtj.report.local import run_content
 from qtj.runs.folders import RecordedRun
 from qtj.runs.programs import programs_of, store_programs
@@ -124,11 +125,13 @@ class Trials:
         return TrialStatus(number=number, parameters=dict(setting.point), seed=setting.seed, phase=TrialPhase.RUNNING)
 
     def _job(self, trial: TrialStatus) -> LocalJob:
-        folder, manifest = self.folder(trial), self._study.job(trial).manifest
+        folder, document = self.folder(trial), self._study.job(trial)
+        manifest = document.manifest
         try:
-            folder.claim(None, {})
+            folder.claim(None, document.configs)
             record = folder.load() if folder.is_used else None
-            store_programs(folder.path, programs_of(manifest["spec"], {}))
+            unpack(manifest["spec"], document.data, folder.program)
+            store_programs(folder.path, programs_of(manifest["spec"], document.data))
         except (FolderError, OSError) as problem:
             raise InputError(f"trial {trial.number} cannot start: {problem}") from None
         self._folders[trial.number] = folder

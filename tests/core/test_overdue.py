@@ -152,10 +152,16 @@ def test_a_job_that_runs_waits_for_nothing() -> None:
     assert (decision.status.phase, decision.wake_at) == ("Running", None)
 
 
-def test_a_gang_that_runs_and_is_not_ready_is_not_looked_at_over_and_over() -> None:
+def test_a_gang_that_runs_and_is_never_ready_ends_by_the_deadline() -> None:
     decision = starting_job(**PENDING).with_pods(running=True, ready=False).decide(later(seconds=40))
 
-    assert decision.status.phase == "Pending"
+    assert (decision.status.phase, decision.status.reason) == ("Failed", "PendingDeadlineExceeded")
+
+
+def test_a_gang_that_is_ready_when_the_deadline_ends_goes_on_and_is_not_looked_at_over_and_over() -> None:
+    decision = starting_job(**PENDING).with_pods(running=True, ready=True).decide(later(seconds=40))
+
+    assert decision.status.phase == "Running"
     assert decision.wake_at is None or decision.wake_at > later(seconds=40)
 
 

@@ -28,8 +28,9 @@ def overdue(seen: Observed, now: datetime) -> Move | None:
 
 
 def _has_started(seen: Observed) -> bool:
-    """Whether all replicas run by now; a spec that was changed since may name fewer than the attempt needs."""
-    return seen.gang_runs and not seen.job.edited
+    """Whether all replicas are ready by now; a spec that was changed since may name fewer than the attempt needs."""
+    ready = (pod for pod in seen.gang if (pod.ready or pod.succeeded) and not pod.deleting)
+    return seen.is_whole(ready) and not seen.job.edited
 
 
 def is_late(job: Job, now: datetime) -> bool:
@@ -55,7 +56,7 @@ def _inference_cut_off(seen: Observed, late: Fact) -> Move | None:
 def next_deadline(_seen: Observed, job: Job, now: datetime) -> datetime | None:
     """Returns when the job will be overdue, by its status; not before it is admitted, if a queue holds it.
 
-    A deadline that is over and did not end the job does not: all replicas run, and are not ready yet.
+    A deadline that is over and did not end the job does not: all replicas are ready by now.
     """
     if job.is_suspended or job.is_over or job.status.queued_since is not None:
         return None

@@ -1,5 +1,6 @@
 """A run of a program of one's own is continued by the same program only, and else says what changed."""
 
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from qtj_contract.origin import Origin, machine
 from tests.cli.earlier import Desk, start
 from tests.local.laptop import toy_job
 
+_AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 PROGRAM = "import ansatz\nRATE = 0.1\nrows = open('rows.csv')\n"
 
 
@@ -74,6 +76,22 @@ def test_what_it_came_from_is_recorded_before_it_starts(desk: Desk) -> None:
     origin = Origin.from_bytes((earlier.folder.path / "source/1/origin.json").read_bytes())
 
     assert origin == Origin(machine=machine())  # this folder is in no repository
+
+
+def test_the_commit_is_that_of_the_folder_in_which_the_program_runs(desk: Desk) -> None:
+    there = Path("elsewhere")
+    there.mkdir()
+    Path("mine.py").rename(there / "mine.py")
+    for words in (["init", "-q"], ["add", "."], [*_AUTHOR, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", "-C", str(there), *words], check=True)
+    job = own()
+    job["spec"]["template"]["spec"]["containers"][0]["workingDir"] = str(there.absolute())
+
+    earlier = interrupted(desk, job)
+
+    origin = Origin.from_bytes((earlier.folder.path / "source/1/origin.json").read_bytes())
+    head = subprocess.run(["git", "-C", str(there), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    assert origin.commit == head.stdout.strip()
 
 
 def test_another_seed_starts_over_and_is_named(desk: Desk) -> None:

@@ -154,7 +154,7 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
 def _store_programs(folder: Folder, start: Start, configs: Configs) -> None:
     try:
         unpack(start.spec, configs, folder.program)
-        store_programs(folder.path, programs_of(start.spec, configs))
+        store_programs(folder.path, programs_of(start.spec, configs), start.spec)
     except OSError as problem:
         folder.release()
         raise InputError(f"cannot write to {folder.path} ({problem.strerror}): make room, or move it away") from None

@@ -56,8 +56,13 @@ def changed_arguments(earlier: Programs | None, now: Programs) -> list[str]:
     return [words for before, after in pairs for words in after.changed_arguments(before)]
 
 
-def store_programs(folder: Path, programs: Programs) -> None:
+def store_programs(folder: Path, programs: Programs, spec: Mapping[str, Any]) -> None:
     """Stores programs in the folder of a run, unless its last ones are the same, and where they come from.
+
+    Args:
+        folder: The folder of the run.
+        programs: The programs.
+        spec: The job's spec.
 
     Raises:
         OSError: They cannot be written.
@@ -71,14 +76,21 @@ def store_programs(folder: Path, programs: Programs) -> None:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, data)
-    write_whole(folder / origin_name(number), _origin(programs).to_bytes())
+    write_whole(folder / origin_name(number), _origin(programs, spec).to_bytes())
 
 
-def _origin(programs: Programs) -> Origin:
+def _origin(programs: Programs, spec: Mapping[str, Any]) -> Origin:
     """Returns what is known before a program starts. `qtj_trainer.Program` records more once it runs."""
+    return Origin(commit="" if "program" in spec else _commit(programs, spec), machine=machine())
+
+
+def _commit(programs: Programs, spec: Mapping[str, Any]) -> str:
+    """Returns the git commit of the first program, in its own folder, not in that of the command."""
     path, source = next(iter(programs.items()))
-    script = Path(path).absolute() if path.endswith(".py") else Path.cwd() / source.script
-    return Origin(commit=commit_of(script.parent, [script.name]), machine=machine())
+    container = next(each for each in _containers(spec) if not is_trainer(each))
+    folder = Path(as_text(container.get("workingDir")) or ".").absolute()
+    script = folder / (path if path.endswith(".py") else source.script)
+    return commit_of(script.parent, [script.name])
 
 
 def _newest(folder: Path) -> int:

@@ -131,7 +131,7 @@ class Trials:
             folder.claim(None, document.configs)
             record = folder.load() if folder.is_used else None
             unpack(manifest["spec"], document.data, folder.program)
-            store_programs(folder.path, programs_of(manifest["spec"], document.data))
+            store_programs(folder.path, programs_of(manifest["spec"], document.data), manifest["spec"])
         except (FolderError, OSError) as problem:
             raise InputError(f"trial {trial.number} cannot start: {problem}") from None
         self._folders[trial.number] = folder

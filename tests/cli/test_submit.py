@@ -115,6 +115,23 @@ def test_a_job_of_the_same_name_is_not_changed(api: FakeApi, text: str | None, w
     assert api.objects == before
 
 
+@pytest.mark.parametrize(
+    ("phase", "way"), [("Complete", ""), ("Failed", "continue it with `qtj retry train -n lab`, ")]
+)
+def test_a_job_that_has_ended_is_not_sent_again(api: FakeApi, phase: str, way: str) -> None:
+    qtj("submit", "train.py", STORE)
+    [job] = [each for each in api.objects.values() if each["kind"] == "QuantumTrainingJob"]
+    job["status"] = {"phase": phase}
+
+    answer = qtj("submit", "train.py", STORE)
+
+    assert answer.code == 2
+    assert answer.sentences[-1] == (
+        f"the job train in namespace lab is {phase}, and does not run again: {way}choose another --name, or remove it "
+        "with `qtj delete train -n lab`"
+    )
+
+
 def test_a_dry_run_writes_nothing(api: FakeApi) -> None:
     answer = qtj("submit", "train.py", STORE, "--dry-run")
 

@@ -16,6 +16,7 @@ from qtj.cluster.request import APPLY, Sent, send_json
 from qtj.script.objects import with_owner
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import PLURAL
+from qtj_operator.api.status import FINISHED
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object, Resource
 
@@ -93,6 +94,17 @@ def _refuse_other(there: Object | None, job: Mapping[str, Any]) -> None:
                 f"there is a job {name} in namespace {namespace} with {what}: choose another --name, or remove that "
                 f"job with `qtj delete {name} -n {namespace}`"
             )
+    _refuse_ended(there, name, namespace)
+
+
+def _refuse_ended(there: Object, name: str, namespace: str) -> None:
+    """A job that has ended stays as it is, so a user who sends it again would wait for nothing."""
+    phase = (there.get("status") or {}).get("phase")
+    if phase not in FINISHED:
+        return
+    ways = [f"continue it with `qtj retry {name} -n {namespace}`"] if phase == "Failed" else []
+    ways += ["choose another --name", f"or remove it with `qtj delete {name} -n {namespace}`"]
+    raise InputError(f"the job {name} in namespace {namespace} is {phase}, and does not run again: {', '.join(ways)}")
 
 
 async def _apply(client: ApiClient, job: Mapping[str, Any], query: Mapping[str, str]) -> Object:

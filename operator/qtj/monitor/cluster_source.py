@@ -11,7 +11,7 @@ from qtj.monitor.replica import replicas_of
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.eta import Eta, estimated_left
 from qtj.runs.status_text import phase_message
-from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, MANAGED_BY
+from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_PROBE, MANAGED_BY
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Object, Resource
@@ -105,7 +105,7 @@ class ClusterSource:
 
 
 def pods_of(job: Object, pods: Sequence[Object]) -> Sequence[Object]:
-    """Returns the pods of a job, without those of an earlier job of its name."""
+    """Returns the pods of a job, without those of an earlier job of its name, and without probes for places."""
     meta = job["metadata"]
     return [pod for pod in pods if _is_of(pod, meta["namespace"], meta["name"], meta["uid"])]
 
@@ -114,7 +114,7 @@ def _is_of(pod: Object, namespace: str, name: str, uid: str) -> bool:
     """Tells whether a pod belongs to a job; the pods of inference belong to a Job of their own."""
     labels: Mapping[str, str] = pod["metadata"].get("labels") or {}
     is_named = pod["metadata"]["namespace"] == namespace and labels.get(LABEL_JOB) == name
-    return is_named and (LABEL_INFERENCE in labels or is_controlled_by(pod, uid))
+    return is_named and LABEL_PROBE not in labels and (LABEL_INFERENCE in labels or is_controlled_by(pod, uid))
 
 
 def _place(job: Object) -> tuple[bool, float]:

@@ -105,7 +105,7 @@ def test_a_study_that_was_interrupted_goes_on_and_trains_nothing_twice(laptop: L
 
     assert stopped.code == 130, stopped.errors
     assert "mse of 2/4 trials" in stopped.output
-    assert stopped.output.splitlines()[-1] == "to continue: qtj run job.yaml"
+    assert stopped.output.splitlines()[-1] == "to continue: qtj run job.yaml --parallel 1"
     assert laptop.processes() == {}
 
     (laptop.folder / "released-here").touch()

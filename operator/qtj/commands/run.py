@@ -96,13 +96,14 @@ def run(
             output=output,
             dry_run=dry_run,
             verbose=verbose,
+            parallel=parallel,
             at_end=page_at_end,
         )
         options.program.check_unused(options.file)
         study = None if is_program(options.file) else read_study(options.file, options.settings, here=True)
         if parallel and not study:
             raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
-        code = run_study(study, options, parallel) if study else run_file(options)
+        code = run_study(study, options) if study else run_file(options)
     raise typer.Exit(code)
 
 

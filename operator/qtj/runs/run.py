@@ -60,6 +60,7 @@ class Options:
         output: The format in which stdout gets only the final object; None for lines for people.
         dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
+        parallel: How many trials of a study run side by side; None for as many as this machine has room for.
         at_end: Called for each job when all have ended; returns a line to print, or nothing.
     """
 
@@ -73,6 +74,7 @@ class Options:
     output: OutputFormat | None = None
     dry_run: bool = False
     verbose: bool = False
+    parallel: int | None = None
     at_end: Callable[[Folder, Object], str] = lambda _folder, _job: ""
 
 
@@ -229,7 +231,8 @@ def command_again(options: Options, *flags: str) -> str:
     """Returns the command that continues this run, to be copied."""
     places = ("--artifacts", options.artifacts) if options.artifacts else ()
     settings = (word for setting in options.settings for word in ("--set", setting))
-    words = ["qtj", "run", str(options.file), *flags, *places, *settings, *options.program.words]
+    side = ("--parallel", str(options.parallel)) if options.parallel else ()
+    words = ["qtj", "run", str(options.file), *flags, *places, *settings, *side, *options.program.words]
     again = ", with the same input" if str(options.file) == STDIN else ""
     return " ".join(map(shell_word, words)) + again
 

@@ -35,13 +35,12 @@ __all__ = ["run_study"]
 _EXIT = {StudyPhase.COMPLETE: COMPLETE, StudyPhase.FAILED: FAILED, StudyPhase.RUNNING: INTERRUPTED}
 
 
-def run_study(study: StudyDocument, options: Options, parallel: int | None) -> int:
+def run_study(study: StudyDocument, options: Options) -> int:
     """Runs the trials of a study that have not finished.
 
     Args:
         study: The study.
         options: The options of `qtj run`.
-        parallel: How many trials run side by side; None for as many as this machine has room for.
 
     Returns:
         The exit code: 0 when the study is complete, 1 when it has failed, 130 when it was interrupted.
@@ -54,7 +53,7 @@ def run_study(study: StudyDocument, options: Options, parallel: int | None) -> i
         raise InputError("a study has neither --artifacts nor --detach: its trials are in qtj-artifacts/STUDY")
     first = study.first_job()
     rehearsal = rehearse(first.manifest, here=True)
-    room = parallel or room_for(rehearsal.pods)
+    room = options.parallel or room_for(rehearsal.pods)
     notes = [*program_notes(first, rehearsal, first.data), _size_note(study, room)]
     if options.dry_run:
         print_stdout("\n".join((*notes, "nothing was started: --dry-run")))

@@ -22,7 +22,7 @@ QUIET := $(shell [ -t 2 ] || echo -q)
 WORKERS ?= auto
 PYTEST := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal --durations 20
 # Everything pure, and the controller: its tests with an API server have the mark `api_server`.
-CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/tools
+CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/study tests/tools
 # Builds the Go programs of a stage. A machine without Go (exit code 2) says which tests do not run; in CI that is a failure.
 PROGRAMS = $(CLUSTER) tools --for $(1) || { [ $$? = 2 ] && [ -z "$${CI:-}" ]; } || exit 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-CORE = {"api", "cluster", "controller", "core", "manifests", "tools"}
+CORE = {"api", "cluster", "controller", "core", "manifests", "study", "tools"}
 """Folders of `make check`, as in the Makefile."""
 
 # A machine that is busy is no bug: only what is wrong may fail.

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from qtj_trainer.program.session import Session
+from qtj_trainer.program.source_record import SourceRecord
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 
@@ -16,6 +17,7 @@ class InProcess(Session):
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.replica = Replica.join(environment, Stop(), str(folder))
+        self.record = SourceRecord(self.replica.store, None, environment)
 
     @contextmanager
     def mistakes_reported(self) -> Iterator[None]:

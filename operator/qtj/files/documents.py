@@ -162,7 +162,7 @@ def _is_job(document: Document) -> bool:
     kind, version = (document.manifest.get(name) for name in ("kind", "apiVersion"))
     ours = isinstance(version, str) and version.partition("/")[0] == GROUP
     near = nearest(kind, [KIND]) and (version is None or nearest(version, API_VERSIONS))
-    return kind == KIND or (kind not in {_TFJOB, STUDY_KIND} and bool(ours or near))
+    return kind == KIND or (kind not in (_TFJOB, STUDY_KIND) and bool(ours or near))
 
 
 def with_settings(document: Document, settings: Sequence[Setting]) -> Document:

@@ -22,7 +22,9 @@ Words = Sequence[str]
 
 NOT_CHECKED: Mapping[str, str] = {
     **dict.fromkeys(("cat", "cd", "cp", "eval", "export", "grep", "head", "mkdir", "source"), "every shell has them"),
-    **dict.fromkeys(("docker", "gcloud", "git", "tensorboard", "velero"), "they belong to others, and are not needed to test"),
+    **dict.fromkeys(
+        ("docker", "gcloud", "git", "tensorboard", "velero"), "they belong to others, and are not needed to test"
+    ),
 }
 """Programs whose options are not checked, each with the reason; of their arguments, files of this repository are."""
 _OF_THE_REPOSITORY = re.compile(r"\.?/?(?:crds|deploy|docs|examples|operator|requirements|trainer)(?:/[\w./-]*)?")

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from qtj_contract.whole_file import regular
 
-__all__ = ["ProgramSource", "read_source"]
+__all__ = ["ProgramSource", "parsed", "read_source"]
 
 _MOST_FILES = 200
 _MOST_BYTES_OF_CODE = 1 << 20
@@ -100,7 +100,7 @@ def read_source(
         if name in code or text is None:
             continue
         code[name] = text
-        tree = _parsed(text)
+        tree = _tree(text)
         waiting += _local_modules(tree, root, PurePosixPath(name).parent)
         named |= {
             each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)
@@ -120,11 +120,21 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _parsed(text: str) -> ast.Module:
+def parsed(text: str) -> ast.Module:
+    """Parses the text of a module, without the warnings about it, which Python shows when it runs.
+
+    Raises:
+        SyntaxError: It is not Python.
+        ValueError, RecursionError, MemoryError: Python cannot read it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _tree(text: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the user's text, which Python shows when it runs
-            return ast.parse(text)
+        return parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from qtj.files.config_data import MOST_BYTES
 from qtj.files.documents import Document
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.files.yaml_values import KubectlDumper
 from qtj.script.documents import document_of
 from qtj.script.objects import Identity, Resources, Storage, cluster_job, config_map, local_job, with_owner
 from qtj.script.program import Program, job_name, read_program
-from qtj.submit.payload import MOST_BYTES, payload_of
+from qtj.submit.payload import payload_of
 from qtj.submit.storage import storage_at
 from qtj.terminal.errors import InputError
 from qtj_contract.version import installed_version

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,7 +28,28 @@ from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output, OutputFormat, formatted
 from qtj.terminal.streams import print_stdout
 
+if TYPE_CHECKING:
+    from qtj.runs.run import Options
+
 __all__ = ["COMMANDS"]
+
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Continue the last run, even if it failed, or was Complete and has more epochs now."),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start over, also when the last run was interrupted.")]
+Detach = Annotated[
+    bool, typer.Option("--detach", "-d", help="Continue without this terminal: see qtj attach and qtj stop.")
+]
+Parallel = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Of a study, run so many trials side by side.",
+        show_default="as many as there are processors and memory for",
+    ),
+]
 
 
 def run(
@@ -42,25 +63,10 @@ def run(
     workers: Workers = None,
     name: JobTitle = None,
     *,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Continue the last run, even if it failed, or was Complete and has more epochs now."
-        ),
-    ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over, also when the last run was interrupted.")] = False,
-    detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Continue without this terminal: see qtj attach and qtj stop.")
-    ] = False,
-    parallel: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Of a study, run so many trials side by side.",
-            show_default="as many as there are processors and memory for",
-        ),
-    ] = None,
+    resume: Resume = False,
+    fresh: Fresh = False,
+    detach: Detach = False,
+    parallel: Parallel = None,
     dry_run: DryRun = False,
     verbose: Verbose = False,
 ) -> None:
@@ -74,12 +80,9 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
-        from qtj.checks.study import read_study
         from qtj.report.page_file import page_at_end
-        from qtj.runs.run import Options, run_file
+        from qtj.runs.run import Options
         from qtj.script.documents import ProgramOptions
-        from qtj.script.program import is_program
-        from qtj.studies.run import run_study
 
         if resume and fresh:
             raise InputError("--resume and --fresh contradict each other: leave one of them out")
@@ -99,12 +102,24 @@ def run(
             parallel=parallel,
             at_end=page_at_end,
         )
-        options.program.check_unused(options.file)
-        study = None if is_program(options.file) else read_study(options.file, options.settings, here=True)
-        if parallel and not study:
-            raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
-        code = run_study(study, options) if study else run_file(options)
+        code = _run(options)
     raise typer.Exit(code)
+
+
+def _run(options: "Options") -> int:
+    from qtj.checks.study import read_study
+    from qtj.runs.run import run_file
+    from qtj.script.program import is_program
+
+    options.program.check_unused(options.file)
+    study = None if is_program(options.file) else read_study(options.file, options.settings, here=True)
+    if study:
+        from qtj.studies.run import run_study
+
+        return run_study(study, options)
+    if options.parallel:
+        raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
+    return run_file(options)
 
 
 def report(

@@ -13,11 +13,11 @@ from qtj.rules.names import config_key, dns_subdomain
 from qtj.terminal.errors import InputError
 from qtj_operator.api.reading import MAPPING, TEXT
 
-__all__ = ["KINDS", "read_config"]
+__all__ = ["KINDS", "MOST_BYTES", "read_config"]
 
 KINDS = ("ConfigMap", "Secret")
 
-_MOST_BYTES = 1024 * 1024
+MOST_BYTES = 1024 * 1024
 """`MaxSecretSize` of Kubernetes' core API, for both kinds."""
 
 
@@ -60,8 +60,8 @@ def _mistakes(manifest: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
             size += len(str(value or "").encode(errors="replace"))
             if what := config_key(key) or _wrong_value(value, encoded=bag == "data" and kind == "Secret"):
                 yield (bag, key), what
-    if size > _MOST_BYTES:
-        yield ("data",), f"this is {size:,} bytes, and a {kind} may hold {_MOST_BYTES:,}: leave something out"
+    if size > MOST_BYTES:
+        yield ("data",), f"this is {size:,} bytes, and a {kind} may hold {MOST_BYTES:,}: leave something out"
 
 
 def _wrong_value(value: object, *, encoded: bool) -> str | None:

@@ -12,10 +12,9 @@ from qtj.files.documents import Document
 from qtj.local.folder import OUTPUT, Folder, FolderError
 from qtj.local.history import History
 from qtj.local.session import LocalJob
-from qtj.local.unpacked import unpack
 from qtj.local.variables import Configs
 from qtj.runs.folders import folder_named
-from qtj.runs.programs import programs_of, store_programs
+from qtj.runs.programs import store_programs
 from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
 from qtj.terminal.errors import InputError
 
@@ -153,8 +152,7 @@ def claim(plan: RunPlan, stack: ExitStack) -> PreparedRun:
 
 def _store_programs(folder: Folder, start: Start, configs: Configs) -> None:
     try:
-        unpack(start.spec, configs, folder.program)
-        store_programs(folder.path, programs_of(start.spec, configs), start.spec)
+        store_programs(folder, start.spec, configs)
     except OSError as problem:
         folder.release()
         raise InputError(f"cannot write to {folder.path} ({problem.strerror}): make room, or move it away") from None

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qtj.local.unpacked import moved_text, unpacked
+from qtj.local.folder import Folder
+from qtj.local.unpacked import moved_text, unpack, unpacked
 from qtj.local.variables import Configs, as_text
 from qtj_contract.origin import Origin, commit_of, machine
 from qtj_contract.program_source import ProgramSource, read_source
@@ -56,17 +57,19 @@ def changed_arguments(earlier: Programs | None, now: Programs) -> list[str]:
     return [words for before, after in pairs for words in after.changed_arguments(before)]
 
 
-def store_programs(folder: Path, programs: Programs, spec: Mapping[str, Any]) -> None:
-    """Stores programs in the folder of a run, unless its last ones are the same, and where they come from.
+def store_programs(run: Folder, spec: Mapping[str, Any], configs: Configs) -> None:
+    """Writes what a run starts: `spec.program` unpacked, and its own programs, unless its last ones are the same.
 
     Args:
-        folder: The folder of the run.
-        programs: The programs.
+        run: The folder of the run.
         spec: The job's spec.
+        configs: The ConfigMaps of the file, of which `spec.program` may name one.
 
     Raises:
         OSError: They cannot be written.
     """
+    unpack(spec, configs, run.program)
+    programs, folder = programs_of(spec, configs), run.path
     if not programs:
         return
     number = _newest(folder)

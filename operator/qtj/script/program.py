@@ -2,14 +2,13 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from qtj.files.source import read_text
 from qtj.terminal.errors import InputError
-from qtj_contract.program_source import ProgramSource, read_source
+from qtj_contract.program_source import ProgramSource, parsed, read_source
 from qtj_operator.api.names import MAX_NAME_LENGTH, NAME_PATTERN
 
 __all__ = ["Program", "is_program", "job_name", "read_program"]
@@ -62,7 +61,7 @@ class Program:
     def _names(self) -> Iterator[str]:
         """Yields every name that it imports or looks up."""
         for text in self.source.code.values():
-            for node in ast.walk(_parsed(text)):
+            for node in ast.walk(parsed(text)):
                 if isinstance(node, ast.Attribute):
                     yield node.attr
                 elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -106,14 +105,8 @@ def job_name(path: Path, name: str | None) -> str:
 
 def _check_syntax(path: Path, text: str) -> None:
     try:
-        _parsed(text)
+        parsed(text)
     except SyntaxError as problem:
         raise InputError(f"{path}:{problem.lineno or 1}: this is not Python ({problem.msg}): correct it") from None
     except (ValueError, RecursionError, MemoryError) as problem:
         raise InputError(f"{path}: Python cannot read this ({problem}): correct it") from None
-
-
-def _parsed(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the user's text, which Python shows when it runs
-        return ast.parse(text)

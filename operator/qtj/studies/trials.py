@@ -14,10 +14,9 @@ from qtj.local.folder import Folder, FolderError
 from qtj.local.history import History
 from qtj.local.records import is_over
 from qtj.local.session import LocalJob
-from qtj.local.unpacked import unpack
 from qtj.report.local import run_content
 from qtj.runs.folders import RecordedRun
-from qtj.runs.programs import programs_of, store_programs
+from qtj.runs.programs import store_programs
 from qtj.runs.status_text import phase_message
 from qtj.studies.record import StudyRecord, recorded_study
 from qtj.terminal.errors import InputError
@@ -130,8 +129,7 @@ class Trials:
         try:
             folder.claim(None, document.configs)
             record = folder.load() if folder.is_used else None
-            unpack(manifest["spec"], document.data, folder.program)
-            store_programs(folder.path, programs_of(manifest["spec"], document.data), manifest["spec"])
+            store_programs(folder, manifest["spec"], document.data)
         except (FolderError, OSError) as problem:
             raise InputError(f"trial {trial.number} cannot start: {problem}") from None
         self._folders[trial.number] = folder

@@ -1,21 +1,16 @@
 """The files of a program that travel in a ConfigMap: its script, the modules beside it, and files that it names."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from qtj.files.config_data import MOST_BYTES
+from qtj.rules.names import config_key
 from qtj.script.program import Program
 from qtj.terminal.errors import InputError
 from qtj_contract.quantities import in_words
 
-__all__ = ["MOST_BYTES", "Payload", "payload_of"]
-
-MOST_BYTES = 1 << 20
-"""The most that a ConfigMap holds: `MaxSecretSize` of k8s.io/kubernetes, pkg/apis/core."""
-
-_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
-"""A key of a ConfigMap. There are no folders in it."""
+__all__ = ["Payload", "payload_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +34,7 @@ def payload_of(program: Program) -> Payload:
     """
     code = {program.path.name, *program.source.code}
     for name in sorted(code):
-        if not _KEY.fullmatch(name):
+        if config_key(name):
             raise InputError(
                 f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it "
                 "there, or build an image"
@@ -60,7 +55,7 @@ def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]
 
 def _travels(path: PurePosixPath) -> bool:
     """Whether it is beside the program; a hidden file, such as .env, may have secrets."""
-    return len(path.parts) == 1 and not path.name.startswith(".") and bool(_KEY.fullmatch(path.name))
+    return len(path.parts) == 1 and not path.name.startswith(".") and not config_key(path.name)
 
 
 def _read(path: Path) -> bytes:

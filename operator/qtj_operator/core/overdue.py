@@ -12,6 +12,7 @@ from qtj_operator.core.decision import Move
 from qtj_operator.core.inferring import wanted_run
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.queued import is_held, not_counted
+from qtj_operator.core.status import is_training
 
 __all__ = ["is_late", "next_deadline", "overdue"]
 
@@ -22,15 +23,9 @@ def overdue(seen: Observed, now: datetime) -> Move | None:
     Work that is done counts, however late the operator observes it, and so does a gang that has started.
     """
     late = None if is_held(seen) else _late(seen.job, now)
-    if late is None or (late.reason == Reason.PENDING_DEADLINE_EXCEEDED and _has_started(seen)):
+    if late is None or (late.reason == Reason.PENDING_DEADLINE_EXCEEDED and is_training(seen)):
         return None
     return _inference_cut_off(seen, late) if seen.job.is_trained else Move(conditions=(late,))
-
-
-def _has_started(seen: Observed) -> bool:
-    """Whether all replicas are ready by now; a spec that was changed since may name fewer than the attempt needs."""
-    ready = (pod for pod in seen.gang if (pod.ready or pod.succeeded) and not pod.deleting)
-    return seen.is_whole(ready) and not seen.job.edited
 
 
 def is_late(job: Job, now: datetime) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qtj.commands.group import Command
+from qtj.commands.here import run_here
 from qtj.commands.parameters import (
     DryRun,
     Filename,
@@ -109,12 +110,12 @@ def _resources(image: str | None, cpu: str | None, memory: str | None) -> "Resou
 
 def _run_here(file: Path, program: "ProgramOptions", settings: Settings, output: Output, *, dry_run: bool) -> int:
     from qtj.report.page_file import page_at_end
-    from qtj.runs.run import Options, run_file
+    from qtj.runs.run import Options
 
     options = Options(
         file=file, program=program, settings=settings or (), output=output, dry_run=dry_run, at_end=page_at_end
     )
-    return run_file(options)
+    return run_here(options)
 
 
 def _submit(order: "Order", output: Output, *, follow: bool, dry_run: bool) -> int:

@@ -280,3 +280,15 @@ def test_predictions_that_are_not_finite_are_counted(left: Left) -> None:
 
     assert "predictions    1 of the first 2 of 9 held-out examples are in the right class" in lines
     assert "               1 of them have no finite prediction" in lines
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a":' * 100_000])
+def test_a_study_whose_record_was_changed_is_one_sentence(folder: Path, text: str) -> None:
+    path = folder / "qtj-artifacts/rates/study.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+    answer = qtj("report", "rates")
+
+    assert (answer.code, answer.output) == (2, "")
+    assert answer.sentences == [f"{path} is no record of a study: it was changed, so start over with --fresh"]

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from qtj.local.history import History
 from qtj.local.locks import locked
 from qtj.terminal.errors import InputError
-from qtj_contract.whole_file import write_whole
+from qtj_contract.values import decoded
+from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.names import NEWEST_API_VERSION
 from qtj_operator.api.study import STUDY_KIND, StudySpec
 from qtj_operator.api.study_status import StudyStatus
@@ -70,7 +71,7 @@ class StudyRecord:
         """
         path = self.path / _FILE
         try:
-            raw = json.loads(path.read_text())
+            raw = decoded(read_regular(path))
             return StudySpec.read(raw["spec"]), StudyStatus.read(raw["status"], extra="ignore")
         except OSError as problem:
             raise InputError(f"cannot read {path} ({problem.strerror}): make it readable") from None

@@ -1,4 +1,4 @@
-"""What jobs as large as they may be cost the operator, and jobs that are larger, beside strangers at its port.
+"""What jobs and Services as large as they may be cost the operator, and larger jobs beside strangers at its port.
 
 No API server of one machine could hold so many: a program answers in its place.
 """
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from bench.scale.goals import Goal
 from tests.controller.large_cluster import measured
 
-_JOBS, _STRANGERS = 1000, 3000
+_JOBS, _STRANGERS, _CHILDREN = 1000, 3000, 1000
 _BEYOND_MIB, _BELOW_MIB, _HEALTH_SECONDS = 256.0, 512.0, 0.2
 
 
@@ -18,12 +18,13 @@ def main() -> int:
     """Measures both; returns the exit code."""
     beyond = _part(f"{_JOBS} jobs above the limit, {_STRANGERS} strangers", "large", _STRANGERS, _BEYOND_MIB)
     below = _part(f"{_JOBS} jobs just below the limit", "just_below", 0, _BELOW_MIB)
-    return 0 if all(goal.is_met for goal in (*beyond, *below)) else 1
+    children = _part(f"{_CHILDREN} Services as large as they are kept", "suspended", 0, _BELOW_MIB, _CHILDREN)
+    return 0 if all(goal.is_met for goal in (*beyond, *below, *children)) else 1
 
 
-def _part(name: str, job: str, strangers: int, mib: float) -> list[Goal]:
+def _part(name: str, job: str, strangers: int, mib: float, services: int = 0) -> list[Goal]:
     with TemporaryDirectory(prefix="qtj-bench-") as folder:
-        cost = measured(Path(folder), job, _JOBS, strangers)
+        cost = measured(Path(folder), job, 1 if services else _JOBS, strangers, services)
     goals = [Goal(f"{name}: most memory", cost.mib, mib, " MiB")]
     if strangers:
         goals.append(Goal(f"{name}: slowest health check", cost.slowest, _HEALTH_SECONDS, " s"))

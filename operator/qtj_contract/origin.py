@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
+from qtj_contract.values import decoded
+
 __all__ = ["Origin", "commit_of", "machine"]
 
 _SECONDS = 10.0
@@ -45,7 +47,7 @@ class Origin:
         Raises:
             ValueError: It is something else.
         """
-        raw = json.loads(data)
+        raw = decoded(data)
         if not isinstance(raw, dict):
             raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
         texts = {each.name: raw[each.name] for each in fields(cls) if isinstance(raw.get(each.name), str)}

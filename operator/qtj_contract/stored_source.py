@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from qtj_contract.program_source import ProgramSource
+from qtj_contract.values import decoded
 
 __all__ = ["FOLDER", "changes", "newest", "origin_name", "programs_from", "stored_files"]
 
@@ -48,7 +49,7 @@ def programs_from(data: bytes) -> Programs:
     Raises:
         ValueError: It is something else.
     """
-    fields = json.loads(data)
+    fields = decoded(data)
     if not isinstance(fields, dict):
         raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
     return {str(path): ProgramSource.from_dict(each) for path, each in fields.items()}

@@ -1,17 +1,30 @@
 """Reads values that a training program wrote as JSON, which may hold anything."""
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from qtj_contract.printable import printable
 
-__all__ = ["UNREADABLE", "count", "number", "readable", "text"]
+__all__ = ["UNREADABLE", "count", "decoded", "number", "readable", "text"]
 
 _T = TypeVar("_T")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """The errors of reading a value of another type than expected."""
+
+
+def decoded(data: bytes | str) -> Any:
+    """Returns decoded JSON.
+
+    Raises:
+        ValueError: It is no JSON, or is nested too deeply for Python.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def text(value: object) -> str:

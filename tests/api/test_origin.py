@@ -54,5 +54,7 @@ def test_it_comes_back_from_its_file() -> None:
 
     assert Origin.from_bytes(origin.to_bytes()) == origin
     assert Origin.from_bytes(b'{"commit": 1, "versions": [], "later": ""}') == Origin()
+    with pytest.raises(ValueError, match="nested too deeply"):
+        Origin.from_bytes(b'{"a":' * 100_000)
     with pytest.raises(ValueError, match="not an object"):
         Origin.from_bytes(b"[]")

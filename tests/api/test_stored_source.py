@@ -26,7 +26,7 @@ def test_the_newest_is_the_one_with_the_highest_number() -> None:
     assert newest([]) == 0
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b'{"a": 1}', b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"a": 1}', b"\xff", b"[" * 100_000])
 def test_another_file_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         programs_from(data)

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from qtj.local.folder import Folder
+from qtj.studies.record import recorded_study
 from qtj_contract import Progress
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import progress_line
 from qtj_operator.api.job import training_id
+from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from tests.cli.qtj import qtj
+from tests.study.studies import study
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 SHA256 = "ab" * 32
@@ -280,3 +283,19 @@ def test_predictions_that_are_not_finite_are_counted(left: Left) -> None:
 
     assert "predictions    1 of the first 2 of 9 held-out examples are in the right class" in lines
     assert "               1 of them have no finite prediction" in lines
+
+
+ENDLESS = study(parameters=[{"name": "rate", "range": {"min": 0, "max": 1e12, "integer": True}}])
+MANY_TRIALS = json.dumps(recorded_study("rates", ENDLESS, StudyStatus(phase=StudyPhase.RUNNING)))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a":' * 100_000, MANY_TRIALS], ids=["half", "list", "deep", "trials"])
+def test_a_study_whose_record_was_changed_is_one_sentence(folder: Path, text: str) -> None:
+    path = folder / "qtj-artifacts/rates/study.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+    answer = qtj("report", "rates")
+
+    assert (answer.code, answer.output) == (2, "")
+    assert answer.sentences == [f"{path} is no record of a study: it was changed, so start over with --fresh"]

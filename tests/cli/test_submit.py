@@ -153,6 +153,57 @@ def test_a_dry_run_for_programs_prints_the_objects_without_a_cluster(
     assert api.asked == []
 
 
+PRIVATE = "[default]\naws_secret_access_key = 'private'\n"
+"""It is Python too."""
+
+
+@pytest.fixture
+def private(folder: Path) -> Path:
+    """A file of the user, and a hidden one beside the program, as a program knows them that somebody else wrote."""
+    (folder / ".env").write_text(PRIVATE)
+    path = folder.parent / "credentials"
+    path.write_text(PRIVATE)
+    return path
+
+
+@pytest.mark.parametrize("target", ["../credentials", ".env", "first", ".git/config"])
+def test_a_link_of_a_program_takes_no_other_file_along(api: FakeApi, folder: Path, private: Path, target: str) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".git/config").write_text(PRIVATE)
+    (folder / "first").symlink_to(private)
+    (folder / "data.csv").symlink_to(target)
+    (folder / "train.py").write_text("open('data.csv')\n")
+
+    answer = qtj("submit", "train.py", STORE)
+
+    assert answer.code == 0
+    assert "private" not in str(api.objects)
+    what = f"data.csv is not sent: it is a link to {(folder / target).resolve()}: "
+    assert any(sentence.startswith(what) for sentence in answer.sentences), answer.sentences
+
+
+def test_a_module_that_is_a_link_to_elsewhere_is_one_sentence(api: FakeApi, folder: Path, private: Path) -> None:
+    (folder / "layers.py").unlink()
+    (folder / "layers.py").symlink_to(private)
+
+    answer = qtj("submit", "train.py", STORE)
+
+    assert (answer.code, api.asked) == (2, [])
+    [sentence] = answer.sentences
+    assert sentence.startswith(f"train.py needs layers.py, which is a link to {private.resolve()}: copy that file ")
+
+
+def test_a_link_within_the_folder_of_the_program_is_followed(api: FakeApi, folder: Path) -> None:
+    (folder / "runs").mkdir()
+    (folder / "runs/1.csv").write_text("1,2")
+    (folder / "data.csv").symlink_to("runs/1.csv")
+    (folder / "train.py").write_text("open('data.csv')\n")
+
+    assert qtj("submit", "train.py", STORE).code == 0
+    [config] = [each for each in api.objects.values() if each["kind"] == "ConfigMap"]
+    assert config["data"]["data.csv"] == "1,2"
+
+
 def test_a_file_is_applied_as_it_is(api: FakeApi, folder: Path) -> None:
     (folder / "job.yaml").write_text(GOOD)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from tests.controller.apiserver import KUBECONFIG, free_port, process_running, wait_until
-from tests.controller.large_jobs import just_below, large
+from tests.controller.large_jobs import just_below, large, selecting, suspended
 from tests.controller.operator_process import QTJ, environment
 from tests.controller.served import served
 
@@ -32,7 +32,9 @@ UNFINISHED = b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: %s\r\n" % (each, b"x" * 400
 """As much as the operator's port accepts."""
 
 _SECONDS = 900.0
-_JOBS: Mapping[str, Callable[..., bytes]] = {"large": large, "just_below": just_below}
+_JOBS: Mapping[str, Callable[..., bytes]] = {"large": large, "just_below": just_below, "suspended": suspended}
+_SERVICES = "services"
+_NOW = "2026-01-01T00:00:00Z"
 _ROOT = Path(__file__).parents[2]
 
 
@@ -52,15 +54,17 @@ class Cost:
 
 
 class Large:
-    """An API server that has only jobs.
+    """An API server that has only jobs and Services.
 
     Args:
         job: Returns a job of this name and resourceVersion, as JSON.
         number: How many there are.
+        services: How many Services there are.
     """
 
-    def __init__(self, job: Callable[..., bytes], number: int) -> None:
+    def __init__(self, job: Callable[..., bytes], number: int, services: int) -> None:
         self._job = job
+        self._services = [f"s{each}" for each in range(services)]
         self._names = [f"j{each}" for each in range(number)]
         self._versions = dict.fromkeys(self._names, 7)
         self._statuses: dict[str, Any] = {}
@@ -80,7 +84,9 @@ class Large:
         if name in self._versions:
             return web.Response(body=self._text(name), content_type="application/json")
         if name == PLURAL and "labelSelector" not in request.query:
-            return self._page(int(request.query.get("continue", "0")), int(request.query["limit"]))
+            return _page(request, self._names, self._text)
+        if name == _SERVICES:
+            return _page(request, self._services, lambda name: selecting(name, uid=name, resourceVersion="7"))
         return web.json_response(await self._other(request))
 
     async def _other(self, request: web.Request) -> Any:
@@ -100,22 +106,20 @@ class Large:
             ],
         }
 
-    def _page(self, begin: int, limit: int) -> web.Response:
-        end = begin + limit
-        following = str(end) if end < len(self._names) else ""
-        meta = json.dumps({"continue": following, "resourceVersion": "7"}).encode()
-        items = b",".join(map(self._text, self._names[begin:end]))
-        return web.Response(
-            body=b'{"items":[' + items + b'],"metadata":' + meta + b"}", content_type="application/json"
-        )
-
     def _text(self, name: str) -> bytes:
-        now = "2026-01-01T00:00:00Z"
-        text = self._job(name, uid=name, resourceVersion=str(self._versions[name]), creationTimestamp=now)
+        text = self._job(name, uid=name, resourceVersion=str(self._versions[name]), creationTimestamp=_NOW)
         return text[:-1] + b',"status":' + json.dumps(self._statuses.get(name, {})).encode() + b"}"
 
 
-def measured(folder: Path, job: str, number: int, strangers: int = 0) -> Cost:
+def _page(request: web.Request, names: list[str], text: Callable[[str], bytes]) -> web.Response:
+    begin = int(request.query.get("continue", "0"))
+    end = begin + int(request.query["limit"])
+    meta = json.dumps({"continue": str(end) if end < len(names) else "", "resourceVersion": "7"}).encode()
+    items = b",".join(map(text, names[begin:end]))
+    return web.Response(body=b'{"items":[' + items + b'],"metadata":' + meta + b"}", content_type="application/json")
+
+
+def measured(folder: Path, job: str, number: int, strangers: int = 0, services: int = 0) -> Cost:
     """Starts an operator beside so many jobs, waits until it has looked at each, and then lets strangers connect.
 
     Args:
@@ -123,11 +127,12 @@ def measured(folder: Path, job: str, number: int, strangers: int = 0) -> Cost:
         job: The name of a job of `large_jobs.py`.
         number: How many jobs there are.
         strangers: How many connections to the operator's port send headers that do not end.
+        services: How many Services there are, as large as they are kept, with the label of a job.
     """
     port, own, cost = free_port(), free_port(), Cost()
     url, kubeconfig, log = f"http://127.0.0.1:{port}", folder / "kubeconfig", folder / "operator.log"
     kubeconfig.write_text(KUBECONFIG.format(url=url, token="token"))
-    answering = (sys.executable, "-m", __name__, str(port), job, str(number))
+    answering = (sys.executable, "-m", __name__, str(port), job, str(number), str(services))
     command = (*QTJ, "operator", "--port", str(own))
     with ExitStack() as stack:
         there = {**os.environ, "PYTHONPATH": str(_ROOT)}
@@ -189,10 +194,10 @@ def _got(url: str) -> bytes | None:
         return None
 
 
-async def _answer(port: int, job: str, number: int) -> None:
-    async with served(Large(_JOBS[job], number).handle, port):
+async def _answer(port: int, job: str, number: int, services: int) -> None:
+    async with served(Large(_JOBS[job], number, services).handle, port):
         await asyncio.sleep(2 * _SECONDS)
 
 
 if __name__ == "__main__":
-    asyncio.run(_answer(int(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
+    asyncio.run(_answer(int(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:])))

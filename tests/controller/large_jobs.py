@@ -1,9 +1,11 @@
-"""Jobs that one user of one namespace can write, and that cost an operator much."""
+"""Objects that one user of one namespace can write, and that cost an operator much."""
 
 import json
 from typing import Any
 
-__all__ = ["deep", "just_below", "large", "nested"]
+from qtj_operator.api.names import LABEL_JOB
+
+__all__ = ["deep", "just_below", "large", "nested", "selecting", "suspended"]
 
 
 def _job(name: str, value: str, namespace: str, **meta: str) -> bytes:
@@ -21,6 +23,18 @@ def _job(name: str, value: str, namespace: str, **meta: str) -> bytes:
         },
     }
     return json.dumps(job, separators=(",", ":")).replace('"VALUE"', value).encode()
+
+
+def suspended(name: str, namespace: str = "lab", **meta: str) -> bytes:
+    """A job like any other."""
+    return _job(name, "1", namespace, **meta)
+
+
+def selecting(name: str, labels: int = 700, namespace: str = "lab", **meta: str) -> bytes:
+    """A Service with the label of a job, whose selector takes nearly as much memory as is kept of a child."""
+    metadata = {"name": name, "namespace": namespace, "labels": {LABEL_JOB: "j0"}, **meta}
+    selector = {f"{number:x}": "" for number in range(labels)}
+    return json.dumps({"metadata": metadata, "spec": {"selector": selector}}).encode()
 
 
 def nested(levels: int) -> str:

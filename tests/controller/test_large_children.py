@@ -4,7 +4,8 @@ The API server keeps what a user writes as the record of who owns which field, 9
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -114,8 +115,46 @@ def test_of_a_large_child_little_is_kept(more: Mapping[str, Any]) -> None:
     assert is_controlled_by(kept, "u") == ("labels" in more.get("metadata", {})), "what is cut is nobody's child"
 
 
-def test_a_pod_with_the_longest_messages_is_kept() -> None:
-    ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": "\1" * 4096}}
+def selecting(size: int) -> Manifest:
+    return {"spec": {"selector": {f"{number:x}": "" for number in range(size)}}}
+
+
+def running(size: int) -> Manifest:
+    return {"spec": {"containers": [{"name": f"c{number:x}"} for number in range(size)]}}
+
+
+def owned(size: int) -> Manifest:
+    """One character that is not ASCII makes each of a text four bytes long."""
+    return {"metadata": {"ownerReferences": [OWNER | {"name": "a" * 10 * size + "\N{GRINNING FACE}"}]}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "more"),
+    [(SERVICES, selecting), (Resource.PODS, running), (SERVICES, owned)],
+    ids=["labels", "containers", "text"],
+)
+def test_no_child_takes_more_memory_than_a_thousandth_of_what_the_operator_has(
+    resource: Resource, more: Callable[[int], Manifest]
+) -> None:
+    def taken(size: int) -> float:
+        fields = more(size)
+        meta = {"name": "a", "namespace": "lab", "uid": "1", "resourceVersion": "7", "labels": LABELS}
+        text = json.dumps({**fields, "metadata": meta | fields.get("metadata", {})})
+        tracemalloc.start()
+        kept = trimmed(resource, json.loads(text))
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert kept["metadata"]["name"] == "a"
+        return taken / 1024
+
+    assert max(map(taken, (3, 30, 100, 300, 1000, 3000, 8000))) < 128, "1,000 of them would fill 512 MiB soon"
+
+
+@pytest.mark.parametrize("character", ["\1", "\N{GRINNING FACE}"])
+def test_a_pod_with_the_longest_messages_is_kept(character: str) -> None:
+    """A kubelet keeps 4,096 bytes of each, and 12 KiB of all."""
+    longest = character * (4096 // len(character.encode()))
+    ended = {"terminated": {"exitCode": 1, "reason": "Error", "message": longest}}
     there = pod("lab", containers=[{"name": name} for name in "abc"])
     there["metadata"] |= {"uid": "1", "resourceVersion": "7", "ownerReferences": [OWNER]}
     there["status"] = {"phase": "Failed", "containerStatuses": [{"name": name, "state": ended} for name in "abc"]}

@@ -28,6 +28,8 @@ PRIVILEGED = CONTAINER | {"securityContext": {"privileged": True}}
 ADMIN = CONTAINER | {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
 SECRETS = "other Secrets than these are not allowed here: trainer; the ConfigMap qtj-limits lists them"
 TOKEN = {"serviceAccountToken": {"path": "token"}}
+CERTIFICATE = {"podCertificate": {"signerName": "kubernetes.io/kube-apiserver-client-pod", "keyType": "ED25519"}}
+CREDENTIALS = "a token or a certificate for the API server in a pod is not allowed here"
 ON_NODE = {"ports": [{"containerPort": 2222}, {"containerPort": 80, "hostPort": 80}]}
 
 
@@ -119,6 +121,8 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_program(),
         with_board(),
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
+        with_board(serviceAnnotations=None, priorityClassName=None),
+        with_pod(priorityClassName="training"),
     ],
     ids=[
         *("the example", "an image of the registry", "an allowed account", "a harmless volume"),
@@ -127,7 +131,8 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         *("a Secret in env", "Secrets in volumes", "a harmless capability", "capabilities without a value"),
         *("Secrets without a value", "sources without a value", "variables without a value", "no token", "a label"),
         "a program",
-        *("the operator's TensorBoard", "a TensorBoard of the registry"),
+        *("the operator's TensorBoard", "a TensorBoard of the registry", "a TensorBoard's fields without a value"),
+        "a priority class",
     ],
 )
 def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, Any]) -> None:
@@ -180,8 +185,9 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         (with_pod(volumes=[projected({"secret": {"name": "admin"}})]), SECRETS),
         (with_pod(containers=[CONTAINER | {"env": [from_secret("admin")]}]), SECRETS),
         (with_pods("inference", containers=[CONTAINER | {"envFrom": [{"secretRef": {"name": "admin"}}]}]), SECRETS),
-        (with_pod(volumes=[projected(TOKEN)]), "a token of the API server in a pod is not allowed here"),
-        (with_pod(automountServiceAccountToken=True), "a token of the API server in a pod is not allowed here"),
+        (with_pod(volumes=[projected(TOKEN)]), CREDENTIALS),
+        (with_pod(volumes=[projected(CERTIFICATE)]), CREDENTIALS),
+        (with_pod(automountServiceAccountToken=True), CREDENTIALS),
         (labelled("quantumtraining.dev/tensorboard", "qcnn"), "a label by which the operator's objects are found"),
         (labelled("app.kubernetes.io/name", "qtj-operator"), "a label by which the operator's objects are found"),
         (with_pod(containers=[PRIVILEGED]), "privileged containers are not allowed here"),
@@ -191,13 +197,19 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         (with_pod(initContainers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
         (with_board(image="evil.example/board:1"), "images are not allowed here: evil.example/board:1;"),
         (with_board(serviceType="NodePort"), "a TensorBoard with a Service of type NodePort is not allowed here;"),
+        (
+            with_board(serviceAnnotations={"tailscale.com/expose": "true"}),
+            "these annotations of a Service are not allowed here: tailscale.com/expose;",
+        ),
+        (with_pod(priorityClassName="system-node-critical"), "a priority class of the system is not allowed here"),
+        (with_board(priorityClassName="system-node-critical"), "a priority class of the system is not allowed here"),
     ],
     ids=[
         *("image", "prefix", "image volume", "role", "inference", "account", "old account", "hostPath", "hostPID"),
         *("hostUsers", "capability", "capability of inference", "Secret", "projected Secret", "Secret in env"),
-        *("Secret in envFrom", "projected token", "mounted token", "label of ours", "name of ours"),
+        *("Secret in envFrom", "projected token", "certificate", "mounted token", "label of ours", "name of ours"),
         *("privileged", "privileged at first", "privileged inference", "hostPort", "hostPort at first"),
-        *("TensorBoard", "exposed TensorBoard"),
+        *("TensorBoard", "exposed TensorBoard", "annotated TensorBoard", "priority", "priority of TensorBoard"),
     ],
 )
 def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from qtj_contract import Progress
+from qtj_contract.origin import Origin
+from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import progress_line
+from qtj_contract.stored_source import origin_name, stored_files
 from tests.cli.qtj import qtj
 from tests.cli.recorded import make_run, recorded
 from tests.cli.test_report import NOON
@@ -63,6 +66,11 @@ def run(folder: Path) -> Path:
     (place / "events.jsonl").write_text(json.dumps(EVENT) + "\n")
     (place / "pods.jsonl").write_text(json.dumps({"type": "ADDED", "object": POD}) + "\n")
     (place / "activity.jsonl").write_text('{"time": "2026-11-23T12:00:01Z", "activity": "compiling"}\n')
+    source = ProgramSource(script="toy.py", code={"toy.py": "RATE = 0.1\n"}, data={}, arguments=["--seed", "1"])
+    origin = Origin(commit="3f2a91c0", machine="Xeon", versions={"python": "3.11.2"})
+    for name, data in {**stored_files({"toy.py": source}, 1), origin_name(1): origin.to_bytes()}.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(data)
     (place / "logs/toy-worker-0.1.log").write_bytes(b"one line\n\x1b[31mred\n")
     return place
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -57,6 +58,9 @@ def test_it_serves_the_curves_of_a_run_until_it_is_stopped(laptop: Laptop, run: 
     assert board.process.stdout is not None
     sentence = board.process.stdout.readline()
     until_it_shows_curves(board, port)
+    of_another_site = Request(f"http://127.0.0.1:{port}/data/runs", headers={"Sec-Fetch-Site": "cross-site"})
+    with pytest.raises(HTTPError, match="403"):
+        urlopen(of_another_site, timeout=30)
     ended = ended_by(board, ending)
 
     assert (ended.code, ended.errors) == (0, "")

@@ -34,7 +34,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([UV, "venv", "-q", "--python", sys.executable, venv], check=True)
     subprocess.run([UV, "pip", "install", "-q", "--link-mode=copy", "--python", python, *pinned], check=True)
     subprocess.run([python, ROOT / "image" / "slim.py", "tensorboard"], check=True)
-    program = (ROOT / "operator" / "qtj" / "board" / "program.py").read_text()
+    program = (ROOT / "operator" / "qtj" / "tensorboard" / "server.py").read_text()
     (venv / "bin" / "tensorboard").write_text(f"#!{python}\n{program}")
     return venv
 

@@ -67,6 +67,20 @@ def test_a_requested_profile_that_never_started_is_reported(replica: Replica, se
     assert post(server, step=60) == (409, "the training has ended")
 
 
+@pytest.mark.parametrize("origin", ["https://example.com", "null"])
+def test_a_page_in_a_browser_takes_no_profile(replica: Replica, server: HTTPConnection, origin: str) -> None:
+    """A page may send text to every port of this machine."""
+    with Captures(replica, (), Position()) as taken:
+        body = json.dumps({"id": ID, "step": 3})
+        server.request("POST", contract.PROFILE_PATH, body, {"Origin": origin, "Content-Type": "text/plain"})
+        answer = server.getresponse()
+        sentence = answer.read().decode()
+        take_steps(taken, 1, 6)
+
+    assert (answer.status, sentence) == (403, "a page in a browser may not ask for a profile: use qtj profile")
+    assert replica.telemetry.captures == ()
+
+
 def test_artifacts_that_cannot_be_written_end_no_training(
     replica: Replica, server: HTTPConnection, tmp_path: Path
 ) -> None:

@@ -122,11 +122,12 @@ def test_all_start_if_their_terms_are_equal(clusters: list[Cluster]) -> None:
     assert ended(*[meeting(cluster, "", terms) for cluster in clusters])
 
 
-def test_a_stranger_that_greets_is_no_follower(clusters: list[Cluster]) -> None:
+@pytest.mark.parametrize("greeting", [b"here comes nobody\n", b"here " + b"[" * 60_000 + b"\n"])
+def test_a_stranger_that_greets_is_no_follower(clusters: list[Cluster], greeting: bytes) -> None:
     with socket.create_server(("127.0.0.1", port_of(clusters[1]))) as stranger:
         leader = meeting(clusters[0])
         connection, _ = stranger.accept()
-        connection.sendall(b"here comes nobody\n")
+        connection.sendall(greeting)
         connection.close()
     followers = [meeting(cluster) for cluster in clusters[1:]]
 

@@ -16,10 +16,12 @@ from pydantic import ValidationError
 from qtj.local.history import History
 from qtj.local.locks import locked
 from qtj.terminal.errors import InputError
-from qtj_contract.whole_file import write_whole
+from qtj_contract.values import decoded
+from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.names import NEWEST_API_VERSION
 from qtj_operator.api.study import STUDY_KIND, StudySpec
 from qtj_operator.api.study_status import StudyStatus
+from qtj_operator.core.study.plan import unplannable
 
 __all__ = ["StudyRecord", "recorded_study"]
 
@@ -70,12 +72,15 @@ class StudyRecord:
         """
         path = self.path / _FILE
         try:
-            raw = json.loads(path.read_text())
-            return StudySpec.read(raw["spec"]), StudyStatus.read(raw["status"], extra="ignore")
+            raw = decoded(read_regular(path))
+            spec, status = StudySpec.read(raw["spec"]), StudyStatus.read(raw["status"], extra="ignore")
         except OSError as problem:
             raise InputError(f"cannot read {path} ({problem.strerror}): make it readable") from None
         except (ValueError, TypeError, KeyError, ValidationError):
-            raise InputError(f"{path} is no record of a study: it was changed, so start over with --fresh") from None
+            raise InputError(_changed(path)) from None
+        if unplannable(spec):
+            raise InputError(_changed(path))
+        return spec, status
 
     def save(self, study: dict[str, Any]) -> None:
         """Writes the study.
@@ -100,6 +105,10 @@ class StudyRecord:
         except OSError as problem:
             raise InputError(f"cannot write {path} ({problem.strerror}): make room, and run this again") from None
         return path
+
+
+def _changed(path: Path) -> str:
+    return f"{path} is no record of a study: it was changed, so start over with --fresh"
 
 
 def recorded_study(name: str, spec: StudySpec, status: StudyStatus) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from qtj_contract.quantities import in_words
 
 __all__ = ["Payload", "payload_of"]
 
+_COPY = "copy that file into the folder of the program if it may be sent"
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -30,7 +32,7 @@ def payload_of(program: Program) -> Payload:
     """Returns what travels with a program.
 
     Raises:
-        InputError: A module is in a folder, a file cannot be read, or all are too large.
+        InputError: A module is in a folder or is a link to elsewhere, a file cannot be read, or all are too large.
     """
     code = {program.path.name, *program.source.code}
     for name in sorted(code):
@@ -39,6 +41,8 @@ def payload_of(program: Program) -> Payload:
                 f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it "
                 "there, or build an image"
             )
+        if name != program.path.name and (target := _elsewhere(name, program)):
+            raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
     _refuse_large(program, files)
@@ -48,9 +52,23 @@ def payload_of(program: Program) -> Payload:
 def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
     """Returns the files of data that travel, and notes about others below the folder; the rest is the image's."""
     inside = [path for each in names if not (path := PurePosixPath(each)).is_absolute() and ".." not in path.parts]
-    kept = [path.name for path in inside if _travels(path)]
     stay = [f"{path} is not sent: only files beside {program.path.name} are" for path in inside if not _travels(path)]
-    return kept, stay
+    links = {path.name: _elsewhere(path.name, program) for path in inside if _travels(path)}
+    led = [f"{name} is not sent: it is a link to {target}: {_COPY}" for name, target in links.items() if target]
+    return [name for name, target in links.items() if not target], [*stay, *led]
+
+
+def _elsewhere(name: str, program: Program) -> Path | None:
+    """Returns where a link leads to that leaves the folder of the program, or names a hidden file.
+
+    Who wrote the program has made the link. The program runs on the cluster, and shall read no other file of its user.
+    """
+    folder = program.folder.resolve()
+    target = (folder / name).resolve()
+    inside = target.is_relative_to(folder) and not any(
+        part.startswith(".") for part in target.relative_to(folder).parts
+    )
+    return None if inside else target
 
 
 def _travels(path: PurePosixPath) -> bool:

@@ -100,7 +100,7 @@ class Poller(ABC):
             return
         contact = self._contacts.setdefault((key, replica), Contact(began))
         if answer is None:
-            contact.missed(holds=holds)
+            contact.missed(began, holds=holds)
             return
         text = answer.decode(errors="replace")
         contact.answered(text, time.monotonic())

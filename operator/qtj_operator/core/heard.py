@@ -13,7 +13,7 @@ class Heard:
 
     Attributes:
         beat: Its last answer; None if it has never given one that can be read.
-        silent: Seconds since its last answer, or since it was asked first; 0 if it has answered the last request.
+        silent: Seconds since the first request that it has not answered; 0 if it has answered the last one.
         holds: Whether it takes requests and answers none, as a stopped process does. Otherwise a silent replica may be
             out of reach, and train.
     """

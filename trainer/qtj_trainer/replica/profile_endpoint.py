@@ -14,6 +14,8 @@ __all__ = ["Answer", "answer_profile"]
 
 _LONGEST_BODY = 512
 _NO_STEPS = "this replica takes no steps now: ask the leader, once the training has started"
+_OF_A_PAGE = "a page in a browser may not ask for a profile: use qtj profile"
+"""A browser names the page that sends a request, and a page of any site can send one to this machine."""
 
 
 class Answer(NamedTuple):
@@ -35,6 +37,8 @@ def answer_profile(request: "WSGIEnvironment", requests: ProfileRequests | None)
         request: The request.
         requests: The requests of this attempt; None while this replica takes no steps.
     """
+    if "HTTP_ORIGIN" in request:
+        return Answer(HTTPStatus.FORBIDDEN, _OF_A_PAGE)
     if requests is None:
         return Answer(HTTPStatus.CONFLICT, _NO_STEPS)
     try:

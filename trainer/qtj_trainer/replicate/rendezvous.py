@@ -26,6 +26,7 @@ from queue import SimpleQueue
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 
+from qtj_contract.values import decoded
 from qtj_trainer.errors import TryAgainError, UserError, cause_of
 from qtj_trainer.listening import listening
 from qtj_trainer.replicate.cluster import Cluster, Member
@@ -162,7 +163,7 @@ def _terms(greeting: bytes) -> Terms | None:
     if not (greeting.startswith(_HERE) and greeting.endswith(b"\n")):
         return None
     with suppress(ValueError):
-        terms = json.loads(greeting.removeprefix(_HERE))
+        terms = decoded(greeting.removeprefix(_HERE))
         return terms if isinstance(terms, dict) else None
     return None
 

@@ -22,6 +22,7 @@ import numpy as np
 
 import qtj_contract as contract
 from qtj_contract.printable import reason_of
+from qtj_contract.values import decoded
 from qtj_trainer.errors import UserError
 from qtj_trainer.storage import MissingObjectError, Store, read_uri
 from qtj_trainer.workloads import Arrays
@@ -89,7 +90,7 @@ class Record:
         """
         uri = _record_name(weights_uri)
         try:
-            fields = json.loads(read_uri(uri))
+            fields = decoded(read_uri(uri))
             examples, weights_sha256 = fields.pop("heldOut"), fields.pop("weightsSha256")
             held_out = Address(_absolute(_artifacts_of(weights_uri), examples["uri"]), examples["sha256"])
             return cls(held_out=held_out, weights_sha256=weights_sha256, **fields)
@@ -137,7 +138,7 @@ class Result:
             UserError: If the marker cannot be read.
         """
         try:
-            fields = json.loads(store.read(_RESULT))
+            fields = decoded(store.read(_RESULT))
             last = fields.get("lastWeights")
             return cls(
                 job_uid=fields["jobUid"],

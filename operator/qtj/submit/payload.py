@@ -12,6 +12,8 @@ from qtj_contract.quantities import in_words
 
 __all__ = ["Payload", "payload_of"]
 
+_RENAMED = "a ConfigMap takes names of letters, digits, -, _ and dots only, so rename it"
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -35,10 +37,7 @@ def payload_of(program: Program) -> Payload:
     code = {program.path.name, *program.source.code}
     for name in sorted(code):
         if config_key(name):
-            raise InputError(
-                f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it "
-                "there, or build an image"
-            )
+            raise InputError(_cannot_travel(name, program))
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
     _refuse_large(program, files)
@@ -46,11 +45,28 @@ def payload_of(program: Program) -> Payload:
 
 
 def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
-    """Returns the files of data that travel, and notes about others below the folder; the rest is the image's."""
-    inside = [path for each in names if not (path := PurePosixPath(each)).is_absolute() and ".." not in path.parts]
-    kept = [path.name for path in inside if _travels(path)]
-    stay = [f"{path} is not sent: only files beside {program.path.name} are" for path in inside if not _travels(path)]
+    """Returns the files of data that travel, and notes about others."""
+    paths = [*map(PurePosixPath, names)]
+    kept = [path.name for path in paths if _travels(path)]
+    stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
     return kept, stay
+
+
+def _cannot_travel(name: str, program: Program) -> str:
+    if "/" not in name:
+        return f"{name} cannot be sent: {_RENAMED}"
+    return (
+        f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it there, or "
+        "build an image"
+    )
+
+
+def _why_not(path: PurePosixPath, program: Program) -> str:
+    if path.is_absolute():
+        return "it is a file of this machine, and in a pod the image or a volume has to have it"
+    if len(path.parts) == 1 and not path.name.startswith("."):
+        return _RENAMED
+    return f"only files beside {program.path.name} are"
 
 
 def _travels(path: PurePosixPath) -> bool:

@@ -75,7 +75,7 @@ class Session:
             replica.check()
             if replica.cluster.leads:
                 self.record.begin()
-        replica.serve(contract.Progress(epoch=0, epochs=epochs), "running")
+        replica.serve(contract.Progress(epoch=0, epochs=epochs), "preparing")  # imports, data, the model
         if not self.inferring:
             replica.meet()
 

@@ -1,9 +1,9 @@
 """Whether this machine has the programs of a job."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from qtj.files.documents import Document
-from qtj.local.program import CannotStartError, Configs, program_of
+from qtj.local.program import TRAINER, CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.unpacked import unpacked
 from qtj.terminal.errors import InputError
@@ -12,7 +12,7 @@ __all__ = ["program_notes"]
 
 
 def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
-    """Checks whether this machine has the programs of a job; yields what a user should know about them.
+    """Checks whether this machine has the programs of a job, and the data of the trainer; yields notes about them.
 
     Raises:
         InputError: It lacks one, which the status of a pod would only show later.
@@ -24,6 +24,24 @@ def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) ->
     with unpacked(document.manifest["spec"], configs) as folder:
         for pod in pods:
             try:
-                yield from program_of(pod, configs=configs, replaced={}, folder=folder).notes
+                program = program_of(pod, configs=configs, replaced={}, folder=folder)
+                _refuse_missing_data(program)
+                yield from program.notes
             except CannotStartError as problem:
                 raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
+
+
+def _refuse_missing_data(program: ProcessSpec) -> None:
+    """Refuses a file of examples that is not there, which the trainer would only notice once it has started."""
+    name = _value_of("--data", program.command) if tuple(program.command[: len(TRAINER)]) == TRAINER else ""
+    path = program.folder / name.removeprefix("file://")
+    if name and "://" not in name.removeprefix("file:///") and not path.exists():
+        raise CannotStartError("StartError", f"--data {name} does not exist on this machine: name a file that does")
+
+
+def _value_of(option: str, words: Sequence[str]) -> str:
+    """Returns the last value of an option; empty without one."""
+    pairs = [*words, ""]
+    given = (pairs[at + 1] if word == option else word for at, word in enumerate(words) if word.startswith(option))
+    values = [each.removeprefix(f"{option}=") for each in given]
+    return values[-1] if values else ""

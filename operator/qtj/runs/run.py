@@ -132,7 +132,7 @@ def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequenc
     lines: list[str] = []
     for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
-        lines += dry_run_lines(plan.job, rehearsal, folder.path, plan.artifacts(folder))
+        lines += dry_run_lines(plan.document.manifest, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
     text = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
     if options.output is None:

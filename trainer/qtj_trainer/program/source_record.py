@@ -85,8 +85,8 @@ class SourceRecord:
     def _recorded(self) -> ProgramSource | None:
         """Returns the program that runs from the newest record, which `qtj run` makes before a program starts."""
         code = running_code()
-        for each in recorded_in(self._store)[1].values() if code else ():
-            if is_code_of(each.code.get(each.script, ""), code):
+        for each in recorded_in(self._store)[1].values():
+            if code and is_code_of(each.code.get(each.script, ""), code):
                 return replace(each, arguments=sys.argv[1:])
         log.warning("the program was saved again since it started, and its earlier text, which runs, is not recorded")
         return None

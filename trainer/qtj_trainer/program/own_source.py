@@ -38,7 +38,8 @@ def running_source() -> ProgramSource | None:
     path, spec = Path(file).resolve(), getattr(main, "__spec__", None)
     depth = len(spec.name.split(".")) - 1 if spec else 0  # of a module that was started by `python -m`
     source, code = read_source(path, sys.argv[1:], root=path.parents[depth]), running_code()
-    return source if code is None or is_code_of(source.code.get(source.script, ""), code) else None
+    text = source.code.get(source.script)
+    return source if code is None or text is None or is_code_of(text, code) else None
 
 
 def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Place:

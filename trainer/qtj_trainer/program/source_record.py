@@ -84,6 +84,8 @@ class SourceRecord:
 
     def _recorded(self) -> ProgramSource | None:
         """Returns the program that runs from the newest record, which `qtj run` makes before a program starts."""
+        if not hasattr(sys.modules["__main__"], "__file__"):  # as after `python -c`
+            return None
         code = running_code()
         for each in recorded_in(self._store)[1].values():
             if code and is_code_of(each.code.get(each.script, ""), code):

@@ -247,7 +247,7 @@ def test_a_training_without_a_job_is_named_beside_the_runs() -> None:
     assert note_on_unlisted() == ""
 
     for name in ("program", "program-2"):
-        Path("qtj-artifacts", name, "source").mkdir(parents=True)
+        Path("qtj-artifacts", name, "checkpoints").mkdir(parents=True)
 
     assert note_on_unlisted() == (
         "qtj-artifacts/program, qtj-artifacts/program-2: of programs that were started without qtj; start it with qtj "

@@ -121,7 +121,7 @@ def test_prune_keeps_as_many_runs_as_it_is_told_and_those_under_way(laptop: Lapt
 def test_a_dry_run_names_the_memory_that_a_job_needs_and_a_file_of_examples_that_is_not_there(laptop: Laptop) -> None:
     example = (REPOSITORY / "examples/qcnn.yaml").read_text()
     (laptop.folder / "large.yaml").write_text(example.replace("qubits: 8", "qubits: 28"))
-    data = "spec.template.spec.containers[0].args=[train, qcnn, --data=lost.npz]"
+    data = "spec.template.spec.containers[0].args=[train, qcnn, --data=lost.npz, --data-sha256=0]"
     limit = "spec.template.spec.containers[0].resources.limits.memory=900Gi"
 
     large = laptop.qtj("run", "large.yaml", "--dry-run", "--set", limit)

@@ -1,6 +1,7 @@
 """Initial values of learned angles, and what else Keras lets a user choose for a variable."""
 
 import logging
+import sys
 from collections.abc import Callable
 from math import pi
 from typing import Any
@@ -74,7 +75,7 @@ def _uniform(seed: int | None) -> Callable[..., tf.Tensor]:
 
 def _warn_of_keras_3() -> None:
     """TensorFlow chooses its Keras when that is first used, which may have been before this package was imported."""
-    if tf.keras.layers.Layer is not tf_keras.layers.Layer:
+    if "keras" in sys.modules and tf.keras.layers.Layer is not tf_keras.layers.Layer:
         log.warning(
             "tf.keras is Keras 3 here, and takes no layer of Keras 2, such as PQC: import qtj_simulator or qtj_trainer "
             "before tf.keras is first used, or write tf_keras in place of tf.keras"

@@ -67,7 +67,8 @@ def _without_noise() -> Iterator[None]:
     except OSError:  # no stderr, or no folder that can be written to: nothing is kept
         yield
         return
-    sys.stderr.flush()
+    if sys.stderr:
+        sys.stderr.flush()
     with held:
         os.dup2(held.fileno(), 2)
         try:

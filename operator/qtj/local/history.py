@@ -21,6 +21,7 @@ __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
 INTERRUPTED = "Interrupted"
 """The phase of a run that ended before its job did."""
 _WITHOUT_JOB = re.compile(r"program(-\d+)?")
+_OF_A_TRAINING = ("result.json", "checkpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class History:
         """Returns the folders of trainings that were started without a job: see `qtj_trainer.program.own_source`."""
         with suppress(OSError):
             found = (path for path in self.root.iterdir() if _WITHOUT_JOB.fullmatch(path.name))
-            return sorted((path for path in found if (path / "source").is_dir()), key=lambda path: path.name)
+            return sorted(path for path in found if any((path / each).exists() for each in _OF_A_TRAINING))
         return []
 
     def runs(self, job: str) -> Sequence[Run]:

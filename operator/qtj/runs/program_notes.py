@@ -1,6 +1,8 @@
 """Whether this machine has the programs of a job."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from urllib.parse import unquote
 
 from qtj.files.documents import Document
 from qtj.local.program import TRAINER, CannotStartError, Configs, ProcessSpec, program_of
@@ -9,6 +11,8 @@ from qtj.local.unpacked import unpacked
 from qtj.terminal.errors import InputError
 
 __all__ = ["program_notes"]
+
+_FILE = "file:///"
 
 
 def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
@@ -33,15 +37,18 @@ def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) ->
 
 def _refuse_missing_data(program: ProcessSpec) -> None:
     """Refuses a file of examples that is not there, which the trainer would only notice once it has started."""
-    name = _value_of("--data", program.command) if tuple(program.command[: len(TRAINER)]) == TRAINER else ""
-    path = program.folder / name.removeprefix("file://")
-    if name and "://" not in name.removeprefix("file:///") and not path.exists():
-        raise CannotStartError("StartError", f"--data {name} does not exist on this machine: name a file that does")
+    if tuple(program.command[: len(TRAINER)]) != TRAINER:
+        return
+    for name in _values_of("--data", program.command):
+        is_address = name.startswith(_FILE)
+        path = program.folder / (unquote(name.removeprefix("file://")) if is_address else name)
+        if (is_address or "://" not in name) and not path.exists():
+            raise CannotStartError("StartError", f"--data {name} does not exist on this machine: name a file that does")
 
 
-def _value_of(option: str, words: Sequence[str]) -> str:
-    """Returns the last value of an option; empty without one."""
-    pairs = [*words, ""]
-    given = (pairs[at + 1] if word == option else word for at, word in enumerate(words) if word.startswith(option))
-    values = [each.removeprefix(f"{option}=") for each in given]
-    return values[-1] if values else ""
+def _values_of(option: str, words: Sequence[str]) -> Iterator[str]:
+    for word, after in pairwise([*words, ""]):
+        if word == option:
+            yield after
+        elif word.startswith(f"{option}="):
+            yield word.partition("=")[2]

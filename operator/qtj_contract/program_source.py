@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from qtj_contract.whole_file import regular
 
-__all__ = ["ProgramSource", "parsed", "read_source"]
+__all__ = ["ProgramSource", "parsed", "read_code", "read_source"]
 
 _MOST_FILES = 200
 _MOST_BYTES_OF_CODE = 1 << 20
@@ -96,7 +96,7 @@ def read_source(
     waiting = [main := script.relative_to(root).as_posix()]
     while waiting and len(code) < _MOST_FILES:
         name = waiting.pop()
-        text = _text(root / name)
+        text = read_code(root / name)
         if name in code or text is None:
             continue
         code[name] = text
@@ -110,7 +110,8 @@ def read_source(
     return ProgramSource(script=main, code=dict(sorted(code.items())), data=data, arguments=list(arguments))
 
 
-def _text(path: Path) -> str | None:
+def read_code(path: Path) -> str | None:
+    """Returns the text of a module, with the ends of lines of Unix; None if it cannot be read or is too large."""
     try:
         with regular(path) as file:
             text = file.read(_MOST_BYTES_OF_CODE + 1)

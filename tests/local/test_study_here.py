@@ -231,3 +231,15 @@ def test_parallel_is_for_studies(laptop: Laptop) -> None:
 
     assert ended.code == 2
     assert "--parallel is for a study" in ended.errors
+
+
+def test_a_dry_run_for_programs_prints_the_study_and_says_the_rest_beside_it(laptop: Laptop) -> None:
+    laptop.write(a_study())
+
+    ended = laptop.qtj("run", "job.yaml", "--dry-run", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert json.loads(ended.output)["metadata"]["name"] == "rates"
+    place = laptop.folder / "qtj-artifacts/rates"
+    assert f"rates  artifacts are stored in {place}/NUMBER, not in gs://bucket/rates\n" in ended.errors
+    assert not place.exists()

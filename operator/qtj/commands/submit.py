@@ -103,9 +103,18 @@ def _resources(image: str | None, cpu: str | None, memory: str | None) -> "Resou
     from qtj.script.objects import Resources
 
     given = {"image": image, "cpu": cpu, "memory": memory}
-    return (
-        Resources(**{key: value for key, value in given.items() if value is not None}) if any(given.values()) else None
-    )
+    if not any(given.values()):
+        return None
+    _check_quantity("--cpu", cpu, "500m or 2")
+    _check_quantity("--memory", memory, "512Mi or 2Gi")
+    return Resources(**{key: value for key, value in given.items() if value is not None})
+
+
+def _check_quantity(option: str, text: str | None, examples: str) -> None:
+    from qtj_contract.quantities import amount_of
+
+    if text is not None and (amount_of(text) or 0) <= 0:
+        raise InputError(f"{option} {text}: write a quantity of Kubernetes above 0, such as {examples}")
 
 
 def _run_here(file: Path, program: "ProgramOptions", settings: Settings, output: Output, *, dry_run: bool) -> int:

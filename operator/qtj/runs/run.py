@@ -146,7 +146,7 @@ def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequenc
     lines: list[str] = []
     for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
-        lines += dry_run_lines(plan.job, rehearsal, folder.path, plan.artifacts(folder))
+        lines += dry_run_lines(plan.document.manifest, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
     text = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
     if options.output is None:
@@ -236,9 +236,19 @@ def _report(
         return COMPLETE
     has_failed = "Failed" in phases
     if all(local.folder.is_used for local in jobs):  # otherwise another process has removed the run
-        flags, begin = (["--resume"], "once the cause is removed, continue with") if has_failed else ([], "to continue")
-        print_text(console, f"{begin}: {command_again(options, *flags)}")
+        for line in _next_commands(options, has_failed=has_failed):
+            print_text(console, line)
     return FAILED if has_failed else INTERRUPTED
+
+
+def _next_commands(options: Options, *, has_failed: bool) -> Sequence[str]:
+    """Returns lines about how a run that is not Complete goes on; no run continues with another spec."""
+    if not has_failed:
+        return [f"to continue: {command_again(options)}"]
+    return [
+        f"once the cause is removed, continue with: {command_again(options, '--resume')}",
+        f"if that has changed the job or its arguments, start over with: {command_again(options)}",
+    ]
 
 
 def command_again(options: Options, *flags: str) -> str:

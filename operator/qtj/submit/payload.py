@@ -12,7 +12,9 @@ from qtj_contract.quantities import in_words
 
 __all__ = ["Payload", "payload_of"]
 
-_COPY = "copy that file into the folder of the program if it may be sent"
+            raise InputError(_cannot_travel(name, program))
+        if name != program.path.name and (target := _elsewhere(name, program)):
+            raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,25 @@ def payload_of(program: Program) -> Payload:
     code = {program.path.name, *program.source.code}
     for name in sorted(code):
         if config_key(name):
-            raise InputError(
-                f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it "
-                "there, or build an image"
-            )
-        if name != program.path.name and (target := _elsewhere(name, program)):
-            raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
+    """Returns the files of data that travel, and notes about others."""
+    paths = [*map(PurePosixPath, names)]
+    links = {path.name: _elsewhere(path.name, program) for path in paths if _travels(path)}
+    stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
+    led = [f"{name} is not sent: it is a link to {target}: {_COPY}" for name, target in links.items() if target]
+    return [name for name, target in links.items() if not target], [*stay, *led]
+
+
+def _elsewhere(name: str, program: Program) -> Path | None:
+    """Returns where a link leads to that leaves the folder of the program, or names a hidden file.
+
+    Who wrote the program has made the link. The program runs on the cluster, and shall read no other file of its user.
+    """
+    folder = program.folder.resolve()
+    target = (folder / name).resolve()
+    inside = target.is_relative_to(folder) and not any(
+        part.startswith(".") for part in target.relative_to(folder).parts
+    )
+    return None if inside else target
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
     _refuse_large(program, files)
@@ -50,6 +65,7 @@ def payload_of(program: Program) -> Payload:
 
 
 def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
+<<<<<<< HEAD
     """Returns the files of data that travel, and notes about others below the folder; the rest is the image's."""
     inside = [path for each in names if not (path := PurePosixPath(each)).is_absolute() and ".." not in path.parts]
     stay = [f"{path} is not sent: only files beside {program.path.name} are" for path in inside if not _travels(path)]
@@ -69,6 +85,30 @@ def _elsewhere(name: str, program: Program) -> Path | None:
         part.startswith(".") for part in target.relative_to(folder).parts
     )
     return None if inside else target
+=======
+    """Returns the files of data that travel, and notes about others."""
+    paths = [*map(PurePosixPath, names)]
+    kept = [path.name for path in paths if _travels(path)]
+    stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
+    return kept, stay
+>>>>>>> sci49
+
+
+def _cannot_travel(name: str, program: Program) -> str:
+    if "/" not in name:
+        return f"{name} cannot be sent: {_RENAMED}"
+    return (
+        f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it there, or "
+        "build an image"
+    )
+
+
+def _why_not(path: PurePosixPath, program: Program) -> str:
+    if path.is_absolute():
+        return "it is a file of this machine, and in a pod the image or a volume has to have it"
+    if len(path.parts) == 1 and not path.name.startswith("."):
+        return _RENAMED
+    return f"only files beside {program.path.name} are"
 
 
 def _travels(path: PurePosixPath) -> bool:

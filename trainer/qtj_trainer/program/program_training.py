@@ -60,7 +60,7 @@ class ProgramTraining(Training):
             planned = planned_captures(replica)
             self.start = self.begin(adapter, adapter.newest(self._checkpoints, replica.cluster))
             self.captures = Captures(replica, planned, self.start)
-        session.record.add_versions()
+        session.record.add_imports()
         run = run_name(replica.environment)
         self._board = ProgramCurves(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
         atexit.register(self._warn_if_unfinished)

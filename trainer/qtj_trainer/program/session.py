@@ -59,10 +59,11 @@ class Session:
             UserError: If the environment is invalid, or the artifacts cannot be written.
             TryAgainError: If the store does not answer, or a peer was lost before all had met.
         """
-        source = running_source() if self._owns_process and not self.inferring else None
+        is_script = self._owns_process and not self.inferring
+        source = running_source() if is_script else None
         artifacts, note = place_of(self._environment, source)
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
-        self.record = SourceRecord(replica.store, source, self._environment)
+        self.record = SourceRecord(replica.store, source, self._environment, is_script=is_script)
         if self._owns_process:
             sys.excepthook = self._end_with_error
         show_log(leads=replica.cluster.leads)
@@ -74,7 +75,7 @@ class Session:
             replica.check()
             if replica.cluster.leads:
                 self.record.begin()
-        replica.serve(contract.Progress(epoch=0, epochs=epochs), "running")
+        replica.serve(contract.Progress(epoch=0, epochs=epochs), "preparing")  # imports, data, the model
         if not self.inferring:
             replica.meet()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.cluster import operator, reflector
-from qtj_operator.cluster.operator import _again
+from qtj_operator.cluster.scope import _again
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.runtime import Runtime

@@ -123,6 +123,8 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
         with_board(serviceAnnotations=None, priorityClassName=None),
         with_pod(priorityClassName="training"),
+        with_board(serviceAccountName="trainer"),
+        with_board(serviceAccountName=None),
     ],
     ids=[
         *("the example", "an image of the registry", "an allowed account", "a harmless volume"),
@@ -133,6 +135,7 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         "a program",
         *("the operator's TensorBoard", "a TensorBoard of the registry", "a TensorBoard's fields without a value"),
         "a priority class",
+        *("a TensorBoard with an allowed account", "a TensorBoard's account without a value"),
     ],
 )
 def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, Any]) -> None:
@@ -196,6 +199,7 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         (with_pod(containers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
         (with_pod(initContainers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
         (with_board(image="evil.example/board:1"), "images are not allowed here: evil.example/board:1;"),
+        (with_board(serviceAccountName="admin"), "service accounts are not allowed here: admin;"),
         (with_board(serviceType="NodePort"), "a TensorBoard with a Service of type NodePort is not allowed here;"),
         (
             with_board(serviceAnnotations={"tailscale.com/expose": "true"}),
@@ -209,7 +213,8 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         *("hostUsers", "capability", "capability of inference", "Secret", "projected Secret", "Secret in env"),
         *("Secret in envFrom", "projected token", "certificate", "mounted token", "label of ours", "name of ours"),
         *("privileged", "privileged at first", "privileged inference", "hostPort", "hostPort at first"),
-        *("TensorBoard", "exposed TensorBoard", "annotated TensorBoard", "priority", "priority of TensorBoard"),
+        *("TensorBoard", "account of TensorBoard", "exposed TensorBoard", "annotated TensorBoard"),
+        *("priority", "priority of TensorBoard"),
     ],
 )
 def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:

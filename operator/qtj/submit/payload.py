@@ -12,9 +12,8 @@ from qtj_contract.quantities import in_words
 
 __all__ = ["Payload", "payload_of"]
 
-            raise InputError(_cannot_travel(name, program))
-        if name != program.path.name and (target := _elsewhere(name, program)):
-            raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
+_COPY = "copy that file into the folder of the program if it may be sent"
+_RENAMED = "a ConfigMap takes names of letters, digits, -, _ and dots only, so rename it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,16 @@ def payload_of(program: Program) -> Payload:
     code = {program.path.name, *program.source.code}
     for name in sorted(code):
         if config_key(name):
+            raise InputError(_cannot_travel(name, program))
+        if name != program.path.name and (target := _elsewhere(name, program)):
+            raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
+    data, notes = _named(program.source.data, program)
+    files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
+    _refuse_large(program, files)
+    return Payload(files, tuple(notes))
+
+
+def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
     """Returns the files of data that travel, and notes about others."""
     paths = [*map(PurePosixPath, names)]
     links = {path.name: _elsewhere(path.name, program) for path in paths if _travels(path)}
@@ -58,40 +67,6 @@ def _elsewhere(name: str, program: Program) -> Path | None:
         part.startswith(".") for part in target.relative_to(folder).parts
     )
     return None if inside else target
-    data, notes = _named(program.source.data, program)
-    files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
-    _refuse_large(program, files)
-    return Payload(files, tuple(notes))
-
-
-def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
-<<<<<<< HEAD
-    """Returns the files of data that travel, and notes about others below the folder; the rest is the image's."""
-    inside = [path for each in names if not (path := PurePosixPath(each)).is_absolute() and ".." not in path.parts]
-    stay = [f"{path} is not sent: only files beside {program.path.name} are" for path in inside if not _travels(path)]
-    links = {path.name: _elsewhere(path.name, program) for path in inside if _travels(path)}
-    led = [f"{name} is not sent: it is a link to {target}: {_COPY}" for name, target in links.items() if target]
-    return [name for name, target in links.items() if not target], [*stay, *led]
-
-
-def _elsewhere(name: str, program: Program) -> Path | None:
-    """Returns where a link leads to that leaves the folder of the program, or names a hidden file.
-
-    Who wrote the program has made the link. The program runs on the cluster, and shall read no other file of its user.
-    """
-    folder = program.folder.resolve()
-    target = (folder / name).resolve()
-    inside = target.is_relative_to(folder) and not any(
-        part.startswith(".") for part in target.relative_to(folder).parts
-    )
-    return None if inside else target
-=======
-    """Returns the files of data that travel, and notes about others."""
-    paths = [*map(PurePosixPath, names)]
-    kept = [path.name for path in paths if _travels(path)]
-    stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
-    return kept, stay
->>>>>>> sci49
 
 
 def _cannot_travel(name: str, program: Program) -> str:

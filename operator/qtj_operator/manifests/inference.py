@@ -30,7 +30,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     source = job.inference_template
     template = pod_template(source, environment)
     own = metadata(job, inference_name(job.name), labels)
-    template["metadata"] = inherited(source.metadata, {"labels": own["labels"]})
+    template["metadata"] = inherited(source.metadata, {"labels": own["labels"]}, job.copied_labels)
     own["labels"].update(
         queue(job)
     )  # only on the Job: Kueue would treat a pod with a queue name as one without an owner

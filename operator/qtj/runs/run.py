@@ -112,7 +112,7 @@ def _read(options: Options) -> tuple[File, Sequence[str]]:
     if not is_program(options.file):
         return read_file(options.file, settings), ()
     file, program = local_file(options.file, options.program, settings)
-    return file, program.notes
+    return file, [*program.notes, *program.lacking]
 
 
 def _start_server(file: File, stack: ExitStack) -> ForkServer | None:

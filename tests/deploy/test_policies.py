@@ -70,9 +70,12 @@ def with_board(**fields: object) -> dict[str, Any]:
     return {**QCNN, "spec": {**QCNN["spec"], "tensorboard": fields}}
 
 
-def with_program() -> dict[str, Any]:
+REQUIREMENTS = {"file": "requirements.txt"}
+
+
+def with_program(**fields: object) -> dict[str, Any]:
     """The example with a program of its author's own."""
-    return {**QCNN, "spec": {**QCNN["spec"], "program": {"configMap": "iris", "entry": "train.py"}}}
+    return {**QCNN, "spec": {**QCNN["spec"], "program": {"configMap": "iris", "entry": "train.py", **fields}}}
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +122,7 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_pod(automountServiceAccountToken=False, hostUsers=False),
         labelled("app.kubernetes.io/name", "mine"),
         with_program(),
+        with_program(requirements=REQUIREMENTS),
         with_board(),
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
         with_board(serviceAnnotations=None, priorityClassName=None),
@@ -132,7 +136,7 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         *("an ordinary container", "a volume's fields without a value", "a role's fields without a value"),
         *("a Secret in env", "Secrets in volumes", "a harmless capability", "capabilities without a value"),
         *("Secrets without a value", "sources without a value", "variables without a value", "no token", "a label"),
-        "a program",
+        *("a program", "requirements"),
         *("the operator's TensorBoard", "a TensorBoard of the registry", "a TensorBoard's fields without a value"),
         "a priority class",
         *("a TensorBoard with an allowed account", "a TensorBoard's account without a value"),
@@ -293,15 +297,24 @@ def policy_of_one_version(match: str, namespace: str) -> Mapping[str, object]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def test_programs_of_their_own_can_be_forbidden(limited: ApiServer) -> None:
+@pytest.mark.parametrize(
+    ("limit", "field", "forbidden", "allowed"),
+    [
+        ("programs", "spec.program", with_program(), QCNN),
+        ("requirements", "spec.program.requirements", with_program(requirements=REQUIREMENTS), with_program()),
+    ],
+)
+def test_programs_and_requirements_can_be_forbidden(
+    limited: ApiServer, limit: str, field: str, forbidden: dict[str, Any], allowed: dict[str, Any]
+) -> None:
     limits = yaml.safe_load((DEPLOY / "policies/limits.yaml").read_text())
     try:
-        limited.kubectl("apply", "-f", "-", manifest={**limits, "data": {**limits["data"], "programs": "forbidden"}})
-        wait_until(lambda: "spec.program is not allowed here" in answer(limited, with_program()), SOON, "the list")
-        assert "created" in answer(limited, QCNN)
+        limited.kubectl("apply", "-f", "-", manifest={**limits, "data": {**limits["data"], limit: "forbidden"}})
+        wait_until(lambda: f"{field} is not allowed here" in answer(limited, forbidden), SOON, "the list")
+        assert "created" in answer(limited, allowed)
     finally:
         limited.kubectl("apply", "-f", "-", manifest=limits)
-        wait_until(lambda: "created" in answer(limited, with_program()), SOON, "the list")
+        wait_until(lambda: "created" in answer(limited, forbidden), SOON, "the list")
 
 
 def test_a_namespace_without_the_label_is_not_limited(limited: ApiServer, namespace: str) -> None:

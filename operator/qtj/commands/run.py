@@ -18,6 +18,7 @@ from qtj.commands.parameters import (
     JobTitle,
     Namespace,
     ProgramArguments,
+    RequirementsFile,
     RunNames,
     Settings,
     Verbose,
@@ -60,6 +61,7 @@ def run(
     epochs: Epochs = None,
     workers: Workers = None,
     name: JobTitle = None,
+    requirements: RequirementsFile = None,
     *,
     resume: Resume = False,
     fresh: Fresh = False,
@@ -88,7 +90,7 @@ def run(
             raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
         options = Options(
             file=one_file(file, filename),
-            program=ProgramOptions(arguments=arguments or (), name=name, workers=workers),
+            program=ProgramOptions(arguments=arguments or (), name=name, workers=workers, requirements=requirements),
             settings=[*(settings or ()), *([f"--epochs={epochs}"] if epochs else ())],
             artifacts=artifacts,
             resume=resume,

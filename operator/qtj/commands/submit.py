@@ -15,6 +15,7 @@ from qtj.commands.parameters import (
     JobTitle,
     Namespace,
     ProgramArguments,
+    RequirementsFile,
     Settings,
     Workers,
     one_file,
@@ -61,6 +62,7 @@ def submit(
     memory: Memory = None,
     image: Image = None,
     name: JobTitle = None,
+    requirements: RequirementsFile = None,
     namespace: Namespace = None,
     *,
     follow: Annotated[
@@ -81,7 +83,7 @@ def submit(
         from qtj.submit.submit import Order
 
         chosen = one_file(file, filename)
-        program = ProgramOptions(arguments=arguments or (), name=name, workers=workers)
+        program = ProgramOptions(arguments=arguments or (), name=name, workers=workers, requirements=requirements)
         if follow and dry_run:
             raise InputError("--follow and --dry-run contradict each other: leave one of them out")
         if local:

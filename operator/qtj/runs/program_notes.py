@@ -1,4 +1,4 @@
-"""Whether this machine has the programs of a job."""
+"""Whether this machine has the programs of a job, and what these require."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -8,7 +8,9 @@ from qtj.files.documents import Document
 from qtj.local.program import TRAINER, CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.unpacked import unpacked
+from qtj.script.requirements import not_installed, requirements_in
 from qtj.terminal.errors import InputError
+from qtj_operator.api.program import Program
 
 __all__ = ["program_notes"]
 
@@ -33,6 +35,19 @@ def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) ->
                 yield from program.notes
             except CannotStartError as problem:
                 raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
+    yield from _lacking(document)
+
+
+def _lacking(document: Document) -> Iterator[str]:
+    """Yields a sentence about the packages of `spec.program.requirements` that are not installed here."""
+    written = document.manifest["spec"].get("program")
+    program = Program.read(written) if written else None
+    if program is None or program.requirements is None:
+        return
+    packages, name = program.requirements.packages, program.requirements.file
+    text = "\n".join(packages or ()) if name is None else document.data["ConfigMap", program.config_map][name]
+    if lacking := not_installed(requirements_in(text)):
+        yield lacking
 
 
 def _refuse_missing_data(program: ProcessSpec) -> None:

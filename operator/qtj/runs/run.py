@@ -103,7 +103,7 @@ def run_program(options: Options) -> int:
         InputError: Something has to be corrected first.
     """
     file, program = local_file(options.file, options.program, _settings(options))
-    return _run_jobs(file, program.notes, options)
+    return _run_jobs(file, [*program.notes, *program.lacking], options)
 
 
 def _settings(options: Options) -> Sequence[Setting]:

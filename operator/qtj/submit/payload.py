@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from qtj.files.config_data import MOST_BYTES
+from qtj.files.source import read_text
 from qtj.rules.names import config_key
 from qtj.script.program import Program
 from qtj.terminal.errors import InputError
@@ -43,6 +44,7 @@ def payload_of(program: Program) -> Payload:
             raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
+    files = {**files, **_requirements(program, files)}
     _refuse_large(program, files)
     return Payload(files, tuple(notes))
 
@@ -84,6 +86,17 @@ def _why_not(path: PurePosixPath, program: Program) -> str:
     if len(path.parts) == 1 and not path.name.startswith("."):
         return _RENAMED
     return f"only files beside {program.path.name} are"
+
+
+def _requirements(program: Program, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Returns the file with the packages that it needs, if one is named; it may be in any folder."""
+    path = program.requirements
+    if path is None:
+        return {}
+    content = read_text(path).encode()
+    if files.get(path.name, content) != content:
+        raise InputError(f"{path}: {program.path.name} has another file {path.name} beside it: rename one of them")
+    return {path.name: content}
 
 
 def _travels(path: PurePosixPath) -> bool:

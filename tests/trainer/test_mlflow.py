@@ -83,22 +83,6 @@ def test_two_trainings_are_two_runs(job: Folder, other: Folder, mlflow: Mlflow) 
     assert [list(run.curves["loss"]) for run in mlflow.runs("two")] == [[1, 2, 3, 4, 5, 6]] * 2
 
 
-def test_of_several_workers_the_leader_alone_writes(job: Folder, trainer: Trainer, mlflow: Mlflow) -> None:
-    job.path.mkdir()
-    program = job.path / "program.py"
-    program.write_text(sent().replace("HERE", "pass"))
-    variables = {
-        **mlflow.variables("workers"),
-        "QTJ_ARTIFACTS_URI": str(job.path / "artifacts"),
-        "QTJ_JOB_UID": "uid-3",
-    }
-
-    ended = [process.end() for process in trainer.alone.start_programs(2, program, **variables)]
-
-    assert [each.code for each in ended] == [0, 0], ended[0].errors
-    assert list(mlflow.only_run("workers").curves["loss"]) == [1, 2, 3, 4, 5, 6]
-
-
 def test_a_workload_has_its_options_and_the_names_of_keras(trainer: Trainer, job: Folder, mlflow: Mlflow) -> None:
     options = ("--epochs", "2", "--batch-size", "20", "--artifacts", str(job.path))
     ended = trainer.run("train", "linear-regression", *options, **JOB, QTJ_JOB_UID="uid-4", **mlflow.variables("line"))

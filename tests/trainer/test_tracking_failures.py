@@ -81,6 +81,21 @@ def test_a_server_that_hangs_delays_no_epoch(job: Folder) -> None:
     assert line.startswith((f"MLflow at {url}: it has not answered in time", f"MLflow at {url}: no answer within 10 s"))
 
 
+def test_of_several_workers_the_leader_alone_asks(job: Folder) -> None:
+    job.path.mkdir()
+    program = job.path / "program.py"
+    program.write_text(TRACKED.replace("HERE", "pass"))
+    variables = {"QTJ_TRACKING": "mlflow", "QTJ_ARTIFACTS_URI": str(job.path / "artifacts"), "QTJ_JOB_UID": "uid-1"}
+
+    with answering(401) as server:
+        workers = job.trainer.start_programs(2, program, **variables, MLFLOW_TRACKING_URI=server.url)
+        ended = [process.end() for process in workers]
+
+    assert [each.code for each in ended] == [0, 0], ended[0].errors
+    assert ["MLflow" in each.errors for each in ended] == [True, False]
+    assert len(server.asked) == 1
+
+
 def test_a_mistake_in_the_variables_is_one_line(job: Folder) -> None:
     ended = tracked(job, "sqlite:///mlflow.db")
 

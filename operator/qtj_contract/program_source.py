@@ -8,6 +8,7 @@ file whose name is computed, are not found.
 import ast
 import difflib
 import hashlib
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -63,6 +64,11 @@ class ProgramSource:
     def digests(self) -> Mapping[str, str]:
         """Returns the SHA-256 digests of its text, by file."""
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in self.code.items()}
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 digest of all its text."""
+        return hashlib.sha256(json.dumps(self.digests(), sort_keys=True).encode()).hexdigest()
 
     def changes_since(self, earlier: Self) -> list[str]:
         """Returns what differs from an earlier program, a few words each, arguments first: `--seed 0 -> 1`.

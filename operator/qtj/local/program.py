@@ -18,7 +18,7 @@ from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.startable import CannotStartError, refuse_unstartable
 from qtj.local.unpacked import moved_text
 from qtj.local.variables import Configs, as_text, expanded, variables_of
-from qtj_contract import Env
+from qtj_contract import TRACKING, Env
 from qtj_contract.quantities import amount_of
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.api.program import PROGRAM_FOLDER, PROGRAM_VOLUME
@@ -159,7 +159,8 @@ def _inherited() -> dict[str, str]:
 
 
 def _is_ours(name: str) -> bool:
-    return name == Env.TF_CONFIG or name.startswith("QTJ_")
+    """Tells whether a variable of the shell is not for programs. A tracking server may be asked for there."""
+    return name == Env.TF_CONFIG or (name.startswith("QTJ_") and name != TRACKING)
 
 
 def _threads(container: Object) -> dict[str, str]:

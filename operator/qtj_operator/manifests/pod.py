@@ -74,6 +74,7 @@ def job_environment(job: Job, attempt: int) -> dict[str, str]:
     """Returns the part of the contract that is the same for training and inference."""
     return {
         Env.JOB: job.name,
+        Env.NAMESPACE: job.namespace,
         Env.JOB_UID: job.training_id,
         Env.ATTEMPT: str(attempt),
         Env.ARTIFACTS_URI: job.spec.artifacts.uri,

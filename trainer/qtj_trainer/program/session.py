@@ -138,7 +138,7 @@ class Session:
             # The traceback above starts with this file, which does not help the program's author.
             sys.__excepthook__(kind, problem.with_traceback(traceback), traceback)
             sys.stderr.flush()
-            exit_now(1)
+            self._leave(1)
 
     def _peers_watched(self) -> AbstractContextManager[None]:
         if "tensorflow" not in sys.modules:  # then it is no error of TensorFlow, whose import takes 7 seconds
@@ -149,4 +149,10 @@ class Session:
 
     def _fail(self, problem: TrainerError) -> NoReturn:
         report_error(self._environment, str(problem))
-        exit_now(problem.exit_code)
+        self._leave(problem.exit_code)
+
+    def _leave(self, code: int) -> NoReturn:
+        """Ends a process that has failed. What it has trained is sent before, also if it has not joined its job yet."""
+        if replica := getattr(self, "replica", None):
+            replica.tracked.flush()
+        exit_now(code)

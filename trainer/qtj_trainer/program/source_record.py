@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from qtj_contract import Env
 from qtj_contract.origin import Origin, commit_of, machine
@@ -18,7 +19,9 @@ from qtj_contract.program_source import ProgramSource, read_code
 from qtj_contract.stored_source import FOLDER, newest, origin_name, programs_from, stored_files
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.libraries import imported_versions
+from qtj_trainer.program.options_in import options_in
 from qtj_trainer.program.running_code import is_code_of, not_imported, running_code
+from qtj_trainer.replica.tracked import About
 from qtj_trainer.storage import Store
 
 __all__ = ["SourceRecord", "changes_of", "recorded_in"]
@@ -56,6 +59,18 @@ class SourceRecord:
         """What the job shows as a warning, because two programs have trained; empty if it is one."""
         changed = self._origin.changed
         return f"a restart has continued the training with another program ({changed})" if changed else ""
+
+    def about(self, parameters: Mapping[str, Any]) -> About:
+        """Returns what a tracking server gets of the program: its arguments, and where its text comes from.
+
+        Args:
+            parameters: The values of the trial that it is part of.
+        """
+        if self._source is None:
+            return About("program", parameters)
+        script, code = self._source.script, self._source.digest
+        labels = {"script": script, "program": code, "commit": self._origin.commit}
+        return About(Path(script).stem, {**options_in(self._source.arguments), **parameters}, labels)
 
     def begin(self) -> None:
         """Stores the program, unless its training has recorded the same one last, and where it comes from."""

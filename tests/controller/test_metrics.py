@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from qtj_contract.version import installed_version
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
@@ -39,6 +41,20 @@ def test_an_operator_that_stands_by_has_no_time_of_a_resync() -> None:
 
     assert (metrics.registry.get_sample_value("qtj_last_resync_timestamp_seconds") or 0) > 0
     assert metrics.registry.get_sample_value("qtj_leader") == 1
+
+
+def test_of_several_namespaces_the_one_counts_that_was_looked_at_longest_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics, moments = Metrics(), iter((100.0, 200.0, 300.0))
+    monkeypatch.setattr("qtj_operator.controller.metrics.time.time", lambda: next(moments))
+
+    def oldest() -> float | None:
+        return metrics.registry.get_sample_value("qtj_last_resync_timestamp_seconds")
+
+    metrics.resynced("team-a")
+    metrics.resynced("team-b")
+    assert oldest() == 100
+    metrics.resynced("team-a")
+    assert oldest() == 200
 
 
 def test_the_version_is_shown() -> None:

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from qtj_operator.controller.client import ApiError, Key, Resource
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.memory import JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.queue import WorkQueue
@@ -29,6 +29,7 @@ class Operator:
         self.queue: WorkQueue[Key] = WorkQueue(jitter=0)
         self.metrics = Metrics()
         self.namespace = namespace
+        self.jobs = Jobs()
         self.passes: dict[str, list[float]] = {}
 
     async def runs(self, reconcile: Reconcile, *, seconds: float) -> None:
@@ -37,7 +38,7 @@ class Operator:
             self.passes.setdefault(key[1], []).append(moment)
             return await reconcile(key)
 
-        runtime = Runtime(self.client, noted, self.queue, self.namespace, jobs=Jobs(), metrics=self.metrics)
+        runtime = Runtime(self.client, noted, self.queue, self.namespace, jobs=self.jobs, metrics=self.metrics)
         task = asyncio.create_task(runtime.run())
         done, _ = await asyncio.wait([task], timeout=seconds)
         assert not done, f"the operator ended: {task}"
@@ -178,6 +179,18 @@ def test_a_slow_job_holds_up_no_other() -> None:
         return operator
 
     assert run(story()).passes == {"a-slow-one": [0], "good": [0]}
+
+
+def test_a_resync_of_one_namespace_leaves_jobs_of_others_to_theirs() -> None:
+    """Of several namespaces, each has a runtime, and what is remembered of jobs is in one place."""
+
+    async def story() -> Operator:
+        operator = await an_operator("a", namespace="lab")
+        operator.jobs["lab", "gone"], operator.jobs["other", "theirs"] = JobMemory(), JobMemory()
+        await operator.runs(fine, seconds=10)
+        return operator
+
+    assert run(story()).passes == {"a": [0], "gone": [0]}
 
 
 def test_a_list_that_fails_is_tried_again_and_ends_nothing() -> None:

@@ -34,9 +34,7 @@ class CopiedLabels:
             prefix, slash, _ = key.partition("/")
             if not prefix:
                 raise ValueError(f'"{key}" is no key of a label: write for example cost-center or example.com/team')
-            if slash and any(
-                prefix == domain or prefix.endswith((f".{domain}", f"-{domain}")) for domain in _OF_CONTROLLERS
-            ):
+            if slash and _is_of_controllers(prefix):
                 raise ValueError(
                     f"{key} is not copied, because controllers act on labels of {prefix}: name a label of your own"
                 )
@@ -48,3 +46,9 @@ class CopiedLabels:
     def _has(self, label: str) -> bool:
         prefix, slash, _ = label.partition("/")
         return label in self.keys or bool(slash and f"{prefix}/" in self.keys)
+
+
+def _is_of_controllers(prefix: str) -> bool:
+    """Whether a prefix is one of their domains or below it, such as `kueue.x-k8s.io`."""
+    ends = tuple(f"{mark}{domain}" for domain in _OF_CONTROLLERS for mark in ".-")
+    return prefix in _OF_CONTROLLERS or prefix.endswith(ends)

@@ -60,7 +60,7 @@ class Metrics:
         self._skipped = Counter(
             "qtj_events_skipped", "Events of watches that could not be read.", ["resource"], registry=self.registry
         )
-        self._resynced: Gauge | None = None
+        self._resynced: dict[str | None, float] = {}
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
         Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
         self._of_jobs = JobMetrics(self.registry, jobs, clock)
@@ -90,18 +90,19 @@ class Metrics:
         """Counts an event of a watch that cannot be read."""
         self._skipped.labels(resource).inc()
 
-    def resynced(self) -> None:
-        """Notes that all jobs were listed just now.
+    def resynced(self, namespace: str | None = None) -> None:
+        """Notes that all jobs were listed just now, of one namespace or of all; of several, the oldest time counts.
 
         The metric begins with the first time: that of an operator that stands by would be 1970 for ever.
         """
-        if self._resynced is None:
-            self._resynced = Gauge(
+        first, self._resynced[namespace] = not self._resynced, time.time()
+        if first:
+            gauge = Gauge(
                 "qtj_last_resync_timestamp_seconds",
                 "When every job was last looked at without an event.",
                 registry=self.registry,
             )
-        self._resynced.set_to_current_time()
+            gauge.set_function(lambda: min(self._resynced.values()))
 
     def leads(self) -> None:
         """Notes that this operator works from now on; it ends when it no longer may."""

@@ -175,7 +175,13 @@ coverage: $(STAMP) ## What the unit and trainer tests run of the code, by packag
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer
 	@$(call PROGRAMS,trainer)
+	@$(MAKE) .venv-mlflow/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" tests/trainer
+
+.venv-mlflow/installed: requirements/mlflow.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-mlflow
+	$(BIN)/uv pip install -q --python .venv-mlflow/bin/python --require-hashes -r requirements/mlflow.txt
+	@touch $@
 
 .PHONY: test-cluster
 test-cluster: $(STAMP)
@@ -325,10 +331,12 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	printf 'tensorboard==2.21.0\nxprof==2.24.2\ngcsfs\n' | $(COMPILE) - -o requirements/tensorboard.txt
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
+	@# What MLflow's server imports, for the tests. The package `mlflow` brings four times as much.
+	printf 'aiohttp\nalembic\nflask\nflask-cors\ngraphene\nhuey\nmlflow-skinny>=3\nnumpy\nsqlalchemy\n' | $(COMPILE) - -o requirements/mlflow.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\ncyclonedx-bom>=7\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/release.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output

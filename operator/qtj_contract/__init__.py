@@ -12,7 +12,7 @@ from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
 from qtj_contract.heartbeat import Heartbeat, progress_deadline
 from qtj_contract.printable import printable
 from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
-from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in
+from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in, named_numbers
 from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
 from qtj_contract.termination import (
     TERMINATION_MESSAGE_LIMIT,
@@ -21,7 +21,7 @@ from qtj_contract.termination import (
     Weights,
     message_limit,
 )
-from qtj_contract.variables import SAME_SPEC_ID, Env
+from qtj_contract.variables import SAME_SPEC_ID, TRACKING, Env
 
 __all__ = [
     "EXIT_RETRY",
@@ -35,6 +35,7 @@ __all__ = [
     "STATES",
     "TERMINATION_MESSAGE_LIMIT",
     "TERMINATION_MESSAGE_PATH",
+    "TRACKING",
     "Capture",
     "CaptureRecord",
     "Env",
@@ -46,6 +47,7 @@ __all__ = [
     "activity_in",
     "is_retryable",
     "message_limit",
+    "named_numbers",
     "parse_captures",
     "parse_request",
     "printable",

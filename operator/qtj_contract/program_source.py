@@ -8,6 +8,7 @@ file whose name is computed, are not found.
 import ast
 import difflib
 import hashlib
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +17,7 @@ from typing import Any, Self
 
 from qtj_contract.whole_file import regular
 
-__all__ = ["ProgramSource", "parsed", "read_source"]
+__all__ = ["ProgramSource", "parsed", "read_code", "read_source"]
 
 _MOST_FILES = 200
 _MOST_BYTES_OF_CODE = 1 << 20
@@ -64,6 +65,11 @@ class ProgramSource:
         """Returns the SHA-256 digests of its text, by file."""
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in self.code.items()}
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 digest of all its text."""
+        return hashlib.sha256(json.dumps(self.digests(), sort_keys=True).encode()).hexdigest()
+
     def changes_since(self, earlier: Self) -> list[str]:
         """Returns what differs from an earlier program, a few words each, arguments first: `--seed 0 -> 1`.
 
@@ -96,7 +102,7 @@ def read_source(
     waiting = [main := script.relative_to(root).as_posix()]
     while waiting and len(code) < _MOST_FILES:
         name = waiting.pop()
-        text = _text(root / name)
+        text = read_code(root / name)
         if name in code or text is None:
             continue
         code[name] = text
@@ -110,7 +116,8 @@ def read_source(
     return ProgramSource(script=main, code=dict(sorted(code.items())), data=data, arguments=list(arguments))
 
 
-def _text(path: Path) -> str | None:
+def read_code(path: Path) -> str | None:
+    """Returns the text of a module, with the ends of lines of Unix; None if it cannot be read or is too large."""
     try:
         with regular(path) as file:
             text = file.read(_MOST_BYTES_OF_CODE + 1)

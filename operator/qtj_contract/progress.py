@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from qtj_contract.captures import MOST_CAPTURES, CaptureRecord
 from qtj_contract.values import UNREADABLE, count, number, readable, text
 
-__all__ = ["PROGRESS_LIMIT", "PROGRESS_PATH", "Progress", "activity_in"]
+__all__ = ["PROGRESS_LIMIT", "PROGRESS_PATH", "Progress", "activity_in", "named_numbers"]
 
 PROGRESS_PATH = "/progress"
 """HTTP path on the metrics port that answers with a `Progress` as JSON."""
@@ -25,6 +25,21 @@ MOST_SCORES = 20
 _NAME_LENGTH = 60
 _ACTIVITY_LENGTH = 60
 """Characters kept of an activity, because it is shown in one line with other fields."""
+
+
+class EpochNumbers(Protocol):
+    """The numbers of an epoch, as a progress and a record of an epoch have them."""
+
+    @property
+    def loss(self) -> float | None: ...
+    @property
+    def accuracy(self) -> float | None: ...
+    @property
+    def validation_loss(self) -> float | None: ...
+    @property
+    def training_accuracy(self) -> float | None: ...
+    @property
+    def scores(self) -> Mapping[str, float]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +62,7 @@ class Progress:
         best_epoch: With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.
         captures: The last profiles that the job took of itself, by `spec.profiler.captures`.
         scores: Other numbers of the last finished epoch, by name; `val_` begins those on the held-out set, as in Keras.
+        metric: The name that the program gave first, besides its loss, as in `named_numbers`.
     """
 
     epoch: int
@@ -64,17 +80,17 @@ class Progress:
     best_epoch: int | None = None
     captures: tuple[CaptureRecord, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
+    metric: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the progress with the field names of the status (camelCase), without what is not known yet."""
-        numbers = {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name not in {"captures", "scores"}
-        }
+        others = {"captures", "scores", "metric"}
+        numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in others}
         known = {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
         written = {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in known.items()}
         captures = [each.to_dict() for each in self.captures[-MOST_CAPTURES:]]
-        scores = _scores(self.scores)
-        return {**written, **({"captures": captures} if captures else {}), **({"scores": scores} if scores else {})}
+        lists = {"captures": captures, "scores": _scores(self.scores), "metric": self.metric}
+        return {**written, **{name: value for name, value in lists.items() if value}}
 
     def to_json(self) -> str:
         """Encodes the progress."""
@@ -100,6 +116,7 @@ class Progress:
                 best_epoch=readable(count, raw.get("bestEpoch") or None),
                 captures=_captures(raw.get("captures")),
                 scores=readable(_scores, raw.get("scores")) or {},
+                metric=readable(_name, raw.get("metric")),
             )
         except UNREADABLE:
             return None
@@ -113,6 +130,18 @@ class Progress:
             return None
 
 
+def named_numbers(epoch: EpochNumbers) -> dict[str, float]:
+    """Returns the numbers of an epoch by the names that Keras and `epoch.report` have for them."""
+    named = {
+        "loss": epoch.loss,
+        "accuracy": epoch.training_accuracy,
+        "val_loss": epoch.validation_loss,
+        "val_accuracy": epoch.accuracy,
+        **epoch.scores,
+    }
+    return {name: value for name, value in named.items() if value is not None and math.isfinite(value)}
+
+
 def _captures(raw: Any) -> tuple[CaptureRecord, ...]:
     items = raw[-MOST_CAPTURES:] if isinstance(raw, list) else []
     return tuple(filter(None, (readable(CaptureRecord.from_dict, each) for each in items)))
@@ -120,8 +149,12 @@ def _captures(raw: Any) -> tuple[CaptureRecord, ...]:
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
     """Returns the first finite numbers by name."""
-    known = ((text(name)[:_NAME_LENGTH], readable(number, value)) for name, value in raw.items())
+    known = ((_name(name), readable(number, value)) for name, value in raw.items())
     return dict(islice(((name, value) for name, value in known if value is not None), MOST_SCORES))
+
+
+def _name(raw: object) -> str:
+    return text(raw)[:_NAME_LENGTH]
 
 
 def activity_in(answer: str) -> str | None:

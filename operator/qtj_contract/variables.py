@@ -2,10 +2,13 @@
 
 from enum import StrEnum
 
-__all__ = ["SAME_SPEC_ID", "Env"]
+__all__ = ["SAME_SPEC_ID", "TRACKING", "Env"]
 
 SAME_SPEC_ID = "spec-"
 """Begins a `QTJ_JOB_UID` that is not the uid of an object but a digest: that of a job with `reusePolicy: SameSpec`."""
+
+TRACKING = "QTJ_TRACKING"
+"""The variable by which an author of a job or of a program asks for a tracking server: `mlflow`."""
 
 
 class Env(StrEnum):
@@ -14,6 +17,7 @@ class Env(StrEnum):
     TF_CONFIG = "TF_CONFIG"
     JOB = "QTJ_JOB"
     JOB_UID = "QTJ_JOB_UID"
+    NAMESPACE = "QTJ_NAMESPACE"
     ATTEMPT = "QTJ_ATTEMPT"
     ARTIFACTS_URI = "QTJ_ARTIFACTS_URI"
     IMAGE = "QTJ_IMAGE"

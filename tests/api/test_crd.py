@@ -130,7 +130,7 @@ def test_kubectl_get_shows_the_progress_at_a_glance() -> None:
     columns = {column["name"]: column["jsonPath"] for column in VERSION["additionalPrinterColumns"]}
     narrow = [column["name"] for column in VERSION["additionalPrinterColumns"] if not column.get("priority")]
 
-    assert narrow == ["Phase", "Ready", "Epoch", "Loss", "Restarts", "Age"]
+    assert narrow == ["Phase", "Ready", "Epoch", "Loss", "Metric", "Restarts", "Age"]
     assert list(columns)[len(narrow) :] == ["Strategy", "Reason", "Inference"]
 
 

@@ -53,3 +53,48 @@ def test_a_mistake_is_one_sentence_with_its_line(folder: Path, job: str, more: s
     assert answer.code == 2
     assert sentence in answer.errors
     assert len(answer.errors.splitlines()) == 1, answer.errors
+
+
+REQUIRING = JOB.replace("entry: iris.py}", "entry: iris.py, requirements: {file: r.txt}}")
+PROGRAM = f"{CONFIG_MAP}  iris.py: x\n"
+
+
+@pytest.mark.parametrize(
+    ("job", "text", "sentence"),
+    [
+        (
+            REQUIRING,
+            None,
+            "requirements.file: there is no r.txt in the ConfigMap iris, which has iris.py",
+        ),
+        (
+            REQUIRING,
+            "tiny==1.0 --hash=sha256:00\nother>=2  # why",
+            "other>=2 in r.txt has no --hash=: add hashes to all",
+        ),
+        (REQUIRING, "-r base.txt", "r.txt names the file base.txt, which the ConfigMap lacks: write its lines into"),
+        (REQUIRING.replace("file: r.txt", "hashes: Optional"), "", "named by either packages or file"),
+    ],
+    ids=["no file", "no hash", "another file", "no packages"],
+)
+def test_so_is_one_in_the_requirements(folder: Path, job: str, text: str | None, sentence: str) -> None:
+    file = "" if text is None else "  r.txt: |\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    (folder / "job.yaml").write_text(job + PROGRAM + file)
+
+    answer = qtj("validate", "job.yaml")
+
+    assert answer.code == 2
+    assert sentence in answer.errors
+    assert len(answer.errors.splitlines()) == 1, answer.errors
+
+
+@pytest.mark.parametrize(
+    ("hashes", "text"), [("", "tiny==1.0 \\\n    --hash=sha256:00\n-i https://x"), (", hashes: Optional", "tiny")]
+)
+def test_requirements_with_hashes_or_leave_to_go_without_are_accepted(folder: Path, hashes: str, text: str) -> None:
+    file = "  r.txt: |\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    (folder / "job.yaml").write_text(REQUIRING.replace("file: r.txt", f"file: r.txt{hashes}") + PROGRAM + file)
+
+    answer = qtj("validate", "job.yaml")
+
+    assert (answer.code, answer.errors) == (0, "")

@@ -8,6 +8,7 @@ import pytest
 from qtj.local.folder import Folder
 from qtj.local.history import History
 from qtj.runs.folders import find_run, folder_named, job_and_folder, jobs_named, run_named
+from qtj.runs.listing import note_on_unlisted
 from qtj.terminal.errors import InputError
 from tests.cli.recorded import make_run, recorded
 
@@ -239,3 +240,19 @@ def test_the_logs_of_a_folder_where_nothing_ran_are_not_found(folder: Path) -> N
 
     assert "nothing was run there yet" in refusal(lambda: job_and_folder(None, "mine"))
     assert job_and_folder(None, str(in_folder(folder).path))[0] == "toy"
+
+
+def test_a_training_without_a_job_is_named_beside_the_runs() -> None:
+    make_run()
+    assert note_on_unlisted() == ""
+
+    for name in ("program", "program-2"):
+        Path("qtj-artifacts", name, "checkpoints").mkdir(parents=True)
+
+    assert note_on_unlisted() == (
+        "qtj-artifacts/program, qtj-artifacts/program-2: of programs that were started without qtj; start it with qtj "
+        "run FILE.py, and it is listed here"
+    )
+    assert refusal(lambda: run_named("program-2")) == (
+        "qtj-artifacts/program-2 has no record, because its program was started without qtj: use qtj run FILE.py"
+    )

@@ -126,13 +126,28 @@ def test_hidden_files_and_files_in_folders_stay(tmp_path: Path) -> None:
     (tmp_path / "data" / "x.csv").write_text("1")
     (tmp_path / ".env").write_text("PASSWORD=x")
 
-    payload = payload_of(program(tmp_path, "open('data/x.csv'); open('.env'); open('/etc/passwd')"))
+    (tmp_path.parent / "outside.csv").write_text("1")
+    (tmp_path / "my rows.csv").write_text("1")
+    names = ["data/x.csv", ".env", "/etc/passwd", "../outside.csv", "my rows.csv"]
+
+    payload = payload_of(program(tmp_path, f"for name in {names}: open(name)"))
 
     assert [*payload.files] == ["train.py"]
     assert payload.notes == (
+        "../outside.csv is not sent: only files beside train.py are",
         ".env is not sent: only files beside train.py are",
+        "/etc/passwd is not sent: it is a file of this machine, and in a pod the image or a volume has to have it",
         "data/x.csv is not sent: only files beside train.py are",
+        "my rows.csv is not sent: a ConfigMap takes names of letters, digits, -, _ and dots only, so rename it",
     )
+
+
+def test_a_script_whose_name_no_config_map_takes_is_to_be_renamed(tmp_path: Path) -> None:
+    script = tmp_path / "my train.py"
+    script.write_text("print()")
+
+    with pytest.raises(InputError, match=r"^my train.py cannot be sent: a ConfigMap takes names of letters, .* rename"):
+        payload_of(read_program(script, ()))
 
 
 def test_a_module_in_a_folder_is_refused(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from qtj.local.hidden import is_secret, recorded, restored
+from qtj.local.hidden import recorded, restored
 from qtj.local.key import keyed_digest
 from qtj.report.job import job_content
 from qtj.runs.resume_policy import is_resumable
+from qtj_contract.secret_names import is_secret
 from qtj_operator.api.status import Status
 from tests.cli.earlier import Desk, start
 from tests.cli.qtj import qtj

@@ -222,7 +222,8 @@ def test_a_file_is_applied_as_it_is(api: FakeApi, folder: Path) -> None:
         (["job.yaml", "--", "x"], "arguments after FILE are for a program in Python, and job.yaml names its own"),
         (["job.yaml", "--workers=2"], "--name and --workers are for a program in Python, and job.yaml has both"),
         (["job.yaml", "--image=x"], "--artifacts, --image, --cpu and --memory are for a program in Python, and job.y"),
-        (["train.py", STORE, "--memory=much"], "the job of train.py:"),
+        (["train.py", STORE, "--memory=much"], "--memory much: write a quantity of Kubernetes above 0, such as 512Mi"),
+        (["train.py", STORE, "--cpu=0"], "--cpu 0: write a quantity of Kubernetes above 0, such as 500m or 2"),
         (["train.py", STORE, "--follow", "--dry-run"], "--follow and --dry-run contradict each other"),
     ],
 )

@@ -1,6 +1,7 @@
 """YAML as kubectl reads it, within bounds: a hostile or surprising file is told in a sentence, and soon."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from qtj.terminal.errors import InputError
 from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
 
+REPOSITORY = Path(__file__).parents[2]
 NAMELESS = "a field has a name: write text before the colon, or put a value that begins with { or [ in quotes"
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
@@ -157,15 +159,45 @@ def test_no_more_is_read_than_an_api_server_takes(folder: Path, endless: str) ->
     ]
 
 
-def test_a_job_comes_through_a_pipe(folder: Path) -> None:
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "command", [["validate"], ["run", "--dry-run"], ["submit", "--local", "--dry-run"], ["plan"], ["render"]]
+)
+def test_a_job_comes_through_a_pipe(folder: Path, command: list[str]) -> None:
+    job = (REPOSITORY / "examples/qcnn.yaml").read_text()
+
+    assert "qcnn" in through_pipe(folder, job, command)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("command", [["validate"], ["run", "--dry-run"], ["submit", "--local", "--dry-run"]])
+def test_a_study_comes_through_a_pipe(folder: Path, command: list[str]) -> None:
+    study = (REPOSITORY / "examples/studies/learning-rate.yaml").read_text()
+
+    said = through_pipe(folder, study, command)
+
+    assert re.search("(with )?15 trials", said)
+
+
+def through_pipe(folder: Path, text: str, command: list[str]) -> str:
+    """Returns what a command says about a file that can be read once."""
     os.mkfifo(folder / "pipe")
-    writer = threading.Thread(target=(folder / "pipe").write_text, args=[GOOD])
+    writer = threading.Thread(target=(folder / "pipe").write_text, args=[text])
     writer.start()
 
-    answer = qtj("validate", "pipe")
+    answer = qtj(*command, "pipe")
     writer.join()
 
-    assert (answer.code, answer.output) == (0, "pipe: qcnn is valid\n")
+    assert answer.code == 0, answer.output
+    return answer.output
+
+
+def test_a_study_comes_through_stdin(folder: Path) -> None:
+    study = (REPOSITORY / "examples/studies/learning-rate.yaml").read_text()
+
+    told = subprocess.run([*QTJ, "validate", "-"], input=study, capture_output=True, text=True, check=True, cwd=folder)
+
+    assert told.stdout == "<stdin>: learning-rate is valid, with 15 trials\n"
 
 
 def test_a_job_comes_through_stdin(folder: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.cluster import operator, reflector
-from qtj_operator.cluster.operator import _again
+from qtj_operator.cluster import reflector, scope
+from qtj_operator.cluster.scope import _again
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.runtime import Runtime
@@ -17,7 +17,7 @@ from tests.controller.test_reflector import soon
 
 
 async def test_what_ended_with_an_error_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(scope, "_AGAIN_SECONDS", 0.0)
     errors: list[Exception] = [RecursionError(), KeyError("metadata")]
 
     async def run() -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from qtj_contract import TerminationMessage, Weights
 from qtj_contract.version import installed_version
 from tests.controller.apiserver import ApiServer, wait_until
-from tests.controller.operator_process import READY, SOON, WORKERS, Cluster, Operator, running
+from tests.controller.operator_process import EXAMPLE, READY, SOON, WORKERS, Cluster, Operator, running
 from tests.jobs import job_object
 
 REST_SECONDS = 0.2
@@ -158,6 +159,22 @@ def test_each_line_of_a_json_log_is_an_object_that_names_its_job(
     start, *others = lines
     assert start["message"] == f"version {installed_version()} starts, for namespace {cluster.namespace}"
     assert {(line["namespace"], line["job"]) for line in others} == {(cluster.namespace, "qcnn")}
+
+
+def test_a_label_of_the_job_reaches_its_children_and_a_quiet_log_has_no_lines_of_what_goes_well(
+    api_server: ApiServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    options = ("--copy-label=cost-center", "--log-level=warning")
+    job = yaml.safe_load(EXAMPLE.read_text())
+    job["metadata"]["labels"] = {"cost-center": "4711", "other": "x"}
+    with running(api_server, cluster.namespace, tmp_path, *options) as operator:
+        api_server.kubectl("apply", "-n", cluster.namespace, "-f", "-", manifest=job)
+        wait_until(cluster.has("pods", *WORKERS), SOON, "the pods")
+
+    made = api_server.get("pods,services", "-n", cluster.namespace)["items"]
+    assert [each["metadata"]["labels"].get("cost-center") for each in made] == ["4711"] * 4
+    assert [each["metadata"]["name"] for each in made if "other" in each["metadata"]["labels"]] == []
+    assert operator.log.read_text() == ""
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

@@ -22,6 +22,16 @@ def test_an_error_that_ends_it_is_a_json_line_too(tmp_path: Path) -> None:
     )
 
 
+def test_a_label_that_must_not_be_copied_is_a_mistake_in_its_options(tmp_path: Path) -> None:
+    code, said = ended("operator", "--copy-label=kueue.x-k8s.io/queue-name", env=environment(tmp_path))
+
+    assert code == 2
+    assert said.startswith(
+        "qtj: argument --copy-label: kueue.x-k8s.io/queue-name is not copied, because controllers act"
+    )
+    assert said.count("\n") == 1
+
+
 def test_without_a_crd_it_says_how_to_install_it(api_server: ApiServer, tmp_path: Path) -> None:
     api_server.kubectl("delete", "crd", "quantumtrainingjobs.quantumtraining.dev")
     try:

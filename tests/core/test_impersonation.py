@@ -68,6 +68,17 @@ def test_the_operators_own_service_account_is_refused_in_its_namespace_alone(fie
     assert other.status.attempt == 1
 
 
+def test_a_tensorboard_with_the_operators_own_service_account_is_refused_in_its_namespace_alone() -> None:
+    world = new_job(tensorboard={"serviceAccountName": "qtj-operator"})
+
+    own = replace(world, platform=replace(world.platform, account=(world.job.namespace, "qtj-operator"))).decide()
+    other = replace(world, platform=replace(world.platform, account=OWN)).decide()
+
+    failed = next(each for each in own.status.conditions if each.type == "Failed")
+    assert failed.message == "spec.tensorboard names the operator's own service account: name one of your own"
+    assert other.status.attempt == 1
+
+
 def test_a_template_of_inference_that_is_no_template_is_told_when_it_is_used() -> None:
     assert new_job(inference={"template": {"metadata": {"labels": ["x"]}, "spec": []}}).decide().status.attempt == 1
 

@@ -53,6 +53,16 @@ def test_the_scheduler_gets_some_seconds_even_if_the_old_pods_took_long_to_go() 
     assert world.decide(later(seconds=125)).status.attempt == 3
 
 
+def test_places_that_come_one_after_the_other_are_waited_for() -> None:
+    """Three of four have got a node in this moment; the scheduler is about to look at the fourth."""
+    world = short(3).with_pod("worker-2", node="node-a", since=later(seconds=900))
+
+    early = world.decide(later(seconds=901))
+
+    assert (early.status.attempt, early.wake_at) == (2, later(seconds=910))
+    assert world.decide(later(seconds=910)).status.attempt == 3
+
+
 def test_replicas_that_wait_in_vain_and_end_do_not_begin_the_wait_anew() -> None:
     """A program waits for its peers for a limited time, ends with 75, and another attempt begins."""
     ended = short(3).with_pod("worker-0", exit_code=75).recorded(later(seconds=90))

@@ -1,5 +1,6 @@
 """The status that people and programs read."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -308,3 +309,22 @@ def test_a_queue_that_a_label_of_the_job_names_has_no_effect_and_is_told() -> No
     assert "spec.runPolicy.schedulingPolicy.queueName" in said.message
     assert [each.type for each in ignored.decide().events if each.reason == "LabelIgnored"] == ["Warning"]
     assert "SpecIgnored" not in {each.type for each in queued.decide().status.conditions}
+
+
+@pytest.mark.parametrize(
+    ("progress", "shown"),
+    [
+        (Progress(epoch=1, loss=0.5, scores={"fidelity": 0.97123456, "depth": 3.0}), "fidelity=0.9712"),
+        (Progress(epoch=1, accuracy=0.75, scores={"fidelity": 0.5}, metric="val_accuracy"), "val_accuracy=0.75"),
+        (Progress(epoch=1, training_accuracy=0.75, metric="accuracy"), "accuracy=0.75"),
+        (Progress(epoch=1, loss=0.5, scores={"fidelity": 0.5}, metric="gone"), "fidelity=0.5"),
+        (Progress(epoch=1, scores={"mean field": 1e-12}), "mean field=1e-12"),
+        (Progress(epoch=1, loss=0.5, accuracy=0.5), None),
+        (Progress(epoch=0), None),
+    ],
+)
+def test_the_number_that_a_program_names_first_is_shown_by_its_name(progress: Progress, shown: str | None) -> None:
+    assert progress_status(progress).metric == shown
+    parsed = Progress.from_dict(json.loads(json.dumps(progress.to_dict())))
+    assert parsed
+    assert progress_status(parsed).metric == shown

@@ -226,6 +226,19 @@ def test_an_operator_with_another_image_replaces_it() -> None:
     assert container["image"] == "qtj-tensorboard:next"
 
 
+def test_one_that_gets_the_operators_own_account_later_stays_as_it_is_and_says_why() -> None:
+    world = with_board(asked(running_job()), available=True)
+    own = replace(world.platform, account=(world.job.namespace, "qtj-operator"))
+
+    edited = asked(replace(world, platform=own), serviceAccountName="qtj-operator").decide()
+    fresh = asked(replace(running_job(), platform=own), serviceAccountName="qtj-operator").decide()
+
+    sentence = "spec.tensorboard names the operator's own service account: name one of your own"
+    assert edited.status.tensorboard == TensorBoardStatus(url=URL, ready=True, message=sentence)
+    assert companions(edited) == companions(fresh) == []
+    assert edited.status.phase == "Running"
+
+
 def test_a_job_whose_fixed_fields_were_edited_keeps_what_it_has() -> None:
     world = with_board(asked(running_job()), available=True, spec={"replicas": 3})
     edited = world.with_status(fixed_digest="another")

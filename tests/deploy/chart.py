@@ -22,7 +22,11 @@ DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm"
 _VERSION = f"--kube-version={kubernetes_version()}"
 """Without a cluster, Helm cannot ask which Kubernetes the chart is for."""
-_ADDED = ("tensorboard", "priorityLevel")
+_ADDED = (
+    *("tensorboard", "priorityLevel", "watchNamespace", "nameOverride", "fullnameOverride", "commonLabels", "logLevel"),
+    *("labelKeysToCopy", "env", "extraArgs", "serviceAccount", "affinity", "topologySpreadConstraints"),
+    *("podSecurityContext", "securityContext", "livenessProbe", "readinessProbe", "podDisruptionBudget"),
+)
 """Values that the first chart did not have: `helm upgrade --reuse-values` gives those of the earlier chart alone."""
 
 

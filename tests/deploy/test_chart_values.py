@@ -53,6 +53,15 @@ def test_helm_lint_finds_nothing(helm: Helm, values: Mapping[str, object]) -> No
         ({"networkPolicy": {"jobNamespaces": ["Team A"]}}, "at '/networkPolicy/jobNamespaces/0': 'Team A' does not"),
         ({"networkPolicy": {"profilerPort": 70000}}, "at '/networkPolicy/profilerPort': maximum: got 70,000"),
         ({"scope": None}, "missing property 'scope'"),
+        ({"watchNamespace": "team-a"}, "at '/watchNamespace': got string, want array"),
+        ({"fullnameOverride": "Lab"}, "at '/fullnameOverride': 'Lab' does not match pattern"),
+        ({"commonLabels": {"app.kubernetes.io/name": "x"}}, "at '/commonLabels/app.kubernetes.io~1name': false schema"),
+        ({"labelKeysToCopy": ["kueue.x-k8s.io/queue-name"]}, "at '/labelKeysToCopy/0': 'not' failed"),
+        ({"env": [{"name": "NAMESPACE", "value": "x"}]}, "at '/env/0/name': 'not' failed"),
+        ({"logLevel": "debug"}, "at '/logLevel': value must be one of 'info', 'warning', 'error'"),
+        ({"serviceAccount": {"create": False}}, "at '/serviceAccount/name': minLength: got 0, want 1"),
+        ({"livenessProbe": {"httpGet": {}}}, "at '/livenessProbe': additional properties 'httpGet' not allowed"),
+        ({"podDisruptionBudget": {"maxUnavailable": "half"}}, "at '/podDisruptionBudget/maxUnavailable'"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(helm: Helm, values: Mapping[str, object], sentence: str) -> None:
@@ -73,6 +82,13 @@ def test_the_schema_knows_every_value_and_no_other() -> None:
     assert set(_described(schema)) == of_parent_charts | set(_written(values))
 
 
+OF_THE_USER = {
+    *("resources.requests", "resources.limits", "podSecurityContext", "securityContext"),
+    *("livenessProbe", "readinessProbe"),
+}
+"""What is below these is Kubernetes's: the schema of the chart does not name each field."""
+
+
 def _described(schema: Json, place: str = "") -> Iterator[str]:
     for name, inner in schema.get("properties", {}).items():
         if inner is False:  # refused
@@ -84,8 +100,7 @@ def _described(schema: Json, place: str = "") -> Iterator[str]:
 def _written(values: Json, place: str = "") -> Iterator[str]:
     for name, inner in values.items():
         yield place + name
-        # What is below these is the user's: a schema cannot name it.
-        if isinstance(inner, dict) and place + name not in {"resources.requests", "resources.limits"}:
+        if isinstance(inner, dict) and place + name not in OF_THE_USER:
             yield from _written(inner, f"{place}{name}.")
 
 

@@ -18,7 +18,7 @@ from tests.deploy.chart import DEPLOY, Helm, Json
 
 __all__ = ["api_server"]
 
-NAMESPACES = ("qtj-system", "quantum")
+NAMESPACES = ("qtj-system", "quantum", *(f"team-{letter}" for letter in "abcde"))
 UNKNOWN_KINDS = {"monitoring"}
 """Its objects are of the Prometheus operator, whose CRDs are not here."""
 

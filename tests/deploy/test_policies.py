@@ -70,9 +70,12 @@ def with_board(**fields: object) -> dict[str, Any]:
     return {**QCNN, "spec": {**QCNN["spec"], "tensorboard": fields}}
 
 
-def with_program() -> dict[str, Any]:
+REQUIREMENTS = {"file": "requirements.txt"}
+
+
+def with_program(**fields: object) -> dict[str, Any]:
     """The example with a program of its author's own."""
-    return {**QCNN, "spec": {**QCNN["spec"], "program": {"configMap": "iris", "entry": "train.py"}}}
+    return {**QCNN, "spec": {**QCNN["spec"], "program": {"configMap": "iris", "entry": "train.py", **fields}}}
 
 
 @pytest.fixture(scope="module")
@@ -119,10 +122,13 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         with_pod(automountServiceAccountToken=False, hostUsers=False),
         labelled("app.kubernetes.io/name", "mine"),
         with_program(),
+        with_program(requirements=REQUIREMENTS),
         with_board(),
         with_board(image="registry.example.com/quantum/board:1", serviceType="ClusterIP"),
         with_board(serviceAnnotations=None, priorityClassName=None),
         with_pod(priorityClassName="training"),
+        with_board(serviceAccountName="trainer"),
+        with_board(serviceAccountName=None),
     ],
     ids=[
         *("the example", "an image of the registry", "an allowed account", "a harmless volume"),
@@ -130,9 +136,10 @@ def answer(server: ApiServer, job: Mapping[str, Any], namespace: str = NAMESPACE
         *("an ordinary container", "a volume's fields without a value", "a role's fields without a value"),
         *("a Secret in env", "Secrets in volumes", "a harmless capability", "capabilities without a value"),
         *("Secrets without a value", "sources without a value", "variables without a value", "no token", "a label"),
-        "a program",
+        *("a program", "requirements"),
         *("the operator's TensorBoard", "a TensorBoard of the registry", "a TensorBoard's fields without a value"),
         "a priority class",
+        *("a TensorBoard with an allowed account", "a TensorBoard's account without a value"),
     ],
 )
 def test_what_the_lists_allow_is_created(limited: ApiServer, job: Mapping[str, Any]) -> None:
@@ -196,6 +203,7 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         (with_pod(containers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
         (with_pod(initContainers=[CONTAINER | ON_NODE]), "hostPort is not allowed here; a replica has a Service"),
         (with_board(image="evil.example/board:1"), "images are not allowed here: evil.example/board:1;"),
+        (with_board(serviceAccountName="admin"), "service accounts are not allowed here: admin;"),
         (with_board(serviceType="NodePort"), "a TensorBoard with a Service of type NodePort is not allowed here;"),
         (
             with_board(serviceAnnotations={"tailscale.com/expose": "true"}),
@@ -209,7 +217,8 @@ def test_the_examples_with_our_image_are_created(limited: ApiServer) -> None:
         *("hostUsers", "capability", "capability of inference", "Secret", "projected Secret", "Secret in env"),
         *("Secret in envFrom", "projected token", "certificate", "mounted token", "label of ours", "name of ours"),
         *("privileged", "privileged at first", "privileged inference", "hostPort", "hostPort at first"),
-        *("TensorBoard", "exposed TensorBoard", "annotated TensorBoard", "priority", "priority of TensorBoard"),
+        *("TensorBoard", "account of TensorBoard", "exposed TensorBoard", "annotated TensorBoard"),
+        *("priority", "priority of TensorBoard"),
     ],
 )
 def test_everything_else_is_refused_with_a_sentence(limited: ApiServer, job: Mapping[str, Any], sentence: str) -> None:
@@ -288,15 +297,24 @@ def policy_of_one_version(match: str, namespace: str) -> Mapping[str, object]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def test_programs_of_their_own_can_be_forbidden(limited: ApiServer) -> None:
+@pytest.mark.parametrize(
+    ("limit", "field", "forbidden", "allowed"),
+    [
+        ("programs", "spec.program", with_program(), QCNN),
+        ("requirements", "spec.program.requirements", with_program(requirements=REQUIREMENTS), with_program()),
+    ],
+)
+def test_programs_and_requirements_can_be_forbidden(
+    limited: ApiServer, limit: str, field: str, forbidden: dict[str, Any], allowed: dict[str, Any]
+) -> None:
     limits = yaml.safe_load((DEPLOY / "policies/limits.yaml").read_text())
     try:
-        limited.kubectl("apply", "-f", "-", manifest={**limits, "data": {**limits["data"], "programs": "forbidden"}})
-        wait_until(lambda: "spec.program is not allowed here" in answer(limited, with_program()), SOON, "the list")
-        assert "created" in answer(limited, QCNN)
+        limited.kubectl("apply", "-f", "-", manifest={**limits, "data": {**limits["data"], limit: "forbidden"}})
+        wait_until(lambda: f"{field} is not allowed here" in answer(limited, forbidden), SOON, "the list")
+        assert "created" in answer(limited, allowed)
     finally:
         limited.kubectl("apply", "-f", "-", manifest=limits)
-        wait_until(lambda: "created" in answer(limited, with_program()), SOON, "the list")
+        wait_until(lambda: "created" in answer(limited, forbidden), SOON, "the list")
 
 
 def test_a_namespace_without_the_label_is_not_limited(limited: ApiServer, namespace: str) -> None:

@@ -11,9 +11,9 @@ from kubernetes.client import models
 from pydantic.alias_generators import to_camel
 
 from qtj.checks.job import check_file
-from qtj.checks.study import read_study
+from qtj.checks.study import study_of
 from qtj.create.convert import convert_file
-from qtj.files.documents import read_file
+from qtj.files.documents import read_documents, read_file
 from qtj.rules.models import Models
 from qtj.terminal.errors import InputError
 from qtj_operator.api.spec import Spec
@@ -79,7 +79,7 @@ def _of_study(study: Json, folder: Path) -> Iterator[str]:
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(study))
     try:
-        read_study(path)
+        study_of(read_documents(path))
     except InputError as problem:
         yield from str(problem).splitlines()
 

@@ -33,6 +33,7 @@ from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
 from tests.e2e.profiled import profiled
 from tests.e2e.program import mounted
+from tests.e2e.requirements import required
 from tests.e2e.rights import now, rights
 from tests.e2e.scaled import scaled
 from tests.e2e.shared_service import shared_service
@@ -77,6 +78,7 @@ WAITING: Mapping[str, Scenario] = {
     "failing-webhook": admission.failing_webhook,
     "gangs": gangs.gangs,
     "shared-service": shared_service,
+    "requirements": required,
     "terminal": followed,
     "pod-deadline": beside.stopped_by_kubelet,
     "evicted": beside.evicted_by_kubelet,

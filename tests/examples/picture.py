@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from rich.console import Console
 
+from qtj.files.documents import read_documents
 from qtj.local.store import Change
 from qtj.runs import run
 from qtj.runs.live_view import LiveView
@@ -48,9 +49,10 @@ class Painter(LiveView):
 def main() -> None:
     """Runs the example in a folder of its own."""
     os.environ["TERM"] = "xterm-256color"
-    with tempfile.TemporaryDirectory() as folder, patch("qtj.runs.run.view_on", lambda *_, **__: Painter()):
+    with tempfile.TemporaryDirectory() as folder, patch("qtj.runs.run.view_for", lambda *_, **__: Painter()):
         os.chdir(folder)
-        sys.exit(run.run_file(run.Options(file=REPOSITORY / "examples/qcnn.yaml")))
+        file = REPOSITORY / "examples/qcnn.yaml"
+        sys.exit(run.run_file(read_documents(file), run.Options(file=file)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from tests.faults.board_lives import BoardLife
 from tests.faults.board_scenarios import BOARD_SCENARIOS
 from tests.faults.cases import divergences
+from tests.faults.elastic_scenarios import ELASTIC_SCENARIOS
 from tests.faults.lives import AnyLife, failures
 from tests.faults.scale_scenarios import SCALE_SCENARIOS
 from tests.faults.scenarios import SCENARIOS
@@ -14,7 +15,7 @@ from tests.faults.scenarios import SCENARIOS
 LIVES = 200
 """Of each kind, the same ones each time; `make test-long` plays thousands of others."""
 LIFE_KINDS = {"random lives": AnyLife, "random lives with TensorBoard": BoardLife}
-ALL_SCENARIOS = (*SCENARIOS, *SCALE_SCENARIOS, *BOARD_SCENARIOS)
+ALL_SCENARIOS = (*SCENARIOS, *SCALE_SCENARIOS, *ELASTIC_SCENARIOS, *BOARD_SCENARIOS)
 
 
 def main() -> int:

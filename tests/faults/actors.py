@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from qtj.local.store import ClusterStore
 from qtj_contract import EXIT_RETRY, TerminationMessage, Weights
 from qtj_contract.timestamps import rfc3339
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_ROLE
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_PROBE, LABEL_ROLE
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 from tests.faults.admission import Gatekeeper
@@ -21,6 +21,13 @@ TRAINED = TerminationMessage(weights=WEIGHTS, metrics={"mse": 0.2})
 INFERRED = TerminationMessage(metrics={"mse": 0.25, "signAccuracy": 0.95})
 
 Pod = dict[str, Any]
+
+NO_ROOM: dict[str, Any] = {
+    "conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available"}
+    ]
+}
+"""What the scheduler writes into the status of a pod that fits nowhere."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +112,19 @@ def start(
     ready: bool = True,
     helper: bool = False,
     gate: bool = False,
+    at: datetime | None = None,
 ) -> None:
-    """The pod's node runs it, with a helper that is done, or a gate that is closed."""
+    """The node that the pod has got `at` a time runs it, with a helper that is done, or a gate that is closed."""
     done = [{"name": "helper", "ready": False, "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}]
+
+    placed = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": rfc3339(at)}] if at else []
 
     def running(obj: Pod) -> None:
         obj["spec"]["nodeName"] = node
         obj["status"] = {
             "phase": "Running",
             "podIP": "10.0.0.1",
-            "conditions": _readiness(ready=ready and not helper, gate=gate),
+            "conditions": [*_readiness(ready=ready and not helper, gate=gate), *placed],
             "containerStatuses": [
                 {"name": "trainer", "ready": ready, "state": {"running": {}}},
                 *(done if helper else ()),
@@ -176,6 +186,18 @@ def end(
     store.update(Resource.PODS, NAMESPACE, name, ended)
 
 
+@dataclass
+class Places:
+    """How many pods the nodes have room for; None for all."""
+
+    number: int | None = None
+
+    def has_room(self, pods: list[Pod]) -> bool:
+        """Tells whether one more of these pods fits."""
+        taken = sum("nodeName" in pod["spec"] and pod["status"]["phase"] not in FINISHED for pod in pods)
+        return self.number is None or taken < self.number
+
+
 class Kubelet:
     """Starts pods, ends them as the script says, and confirms deletions.
 
@@ -183,6 +205,7 @@ class Kubelet:
 
     Attributes:
         released: Programs that were endless, and are no more.
+        places: What the scheduler gives to pods.
     """
 
     def __init__(self, store: ClusterStore, script: Script, clock: Callable[[], datetime]) -> None:
@@ -191,6 +214,7 @@ class Kubelet:
         self._clock = clock
         self._started: dict[str, list[str]] = {}
         self.released: set[str] = set()
+        self.places = Places()
 
     def step(self) -> bool:
         """Does the next thing; returns whether there was one."""
@@ -206,7 +230,7 @@ class Kubelet:
         if "deletionTimestamp" in pod["metadata"]:
             return "nodeName" in pod["spec"] and stop(self._store, pod)
         if phase == "Pending":
-            return not pod["spec"].get("schedulingGates") and self._start(pod)
+            return not pod["spec"].get("schedulingGates") and self._schedule(pod, pods)
         if _has_ended(pod):
             if not self._script.sidecar:
                 settle(self._store, name, self._script.stops.get(self._run(pod)))
@@ -224,21 +248,28 @@ class Kubelet:
         started, uid = self._started.get(self._called(pod), ()), pod["metadata"]["uid"]
         return f"{self._called(pod)}#{started.index(uid) + 1 if uid in started else 0}"
 
+    def _schedule(self, pod: Pod, pods: list[Pod]) -> bool:
+        return self._start(pod) if self.places.has_room(pods) else unplace(self._store, pod)
+
     def _start(self, pod: Pod) -> bool:
         meta = pod["metadata"]
         self._started.setdefault(self._called(pod), []).append(meta["uid"])
         node = f"node-{meta['labels'].get(LABEL_INDEX, 1)}"
-        start(self._store, meta["name"], node, helper=self._script.helper, gate=self._script.gate)
+        start(self._store, meta["name"], node, helper=self._script.helper, gate=self._script.gate, at=self._clock())
         return True
 
     def _end(self, pod: Pod, pods: list[Pod]) -> int | None:
         """Returns the exit code of a program that ends now, or None while it goes on."""
-        meta, run = pod["metadata"], self._run(pod)
-        if LABEL_INFERENCE in meta["labels"]:
+        labels = pod["metadata"]["labels"]
+        if LABEL_INFERENCE in labels:
             args = " ".join(pod["spec"]["containers"][0].get("args") or ()) or "infer"
-            return None if run in self._script.endless else self._script.inference.get(args, 0)
-        if meta["labels"][LABEL_ROLE] in {"ps", "evaluator"}:
-            return None
+            return None if self._run(pod) in self._script.endless else self._script.inference.get(args, 0)
+        if LABEL_PROBE in labels:
+            return 0
+        return None if labels[LABEL_ROLE] in {"ps", "evaluator"} else self._end_of_training(pod, pods)
+
+    def _end_of_training(self, pod: Pod, pods: list[Pod]) -> int | None:
+        meta, run = pod["metadata"], self._run(pod)
         peers = [peer for peer in pods if _is_peer(peer, meta["labels"][LABEL_ATTEMPT])]
         if any(peer["status"]["phase"] == "Pending" for peer in peers):
             return None  # a gang begins together
@@ -251,15 +282,16 @@ class Kubelet:
         return None if {meta["name"], run} & self._script.endless - self.released else 0
 
     def _stop(self, pod: Pod, code: int) -> bool:
-        inferring = LABEL_INFERENCE in pod["metadata"]["labels"]
+        labels = pod["metadata"]["labels"]
         stopped = self._script.stops.get(self._run(pod))
-        said = (INFERRED if inferring else TRAINED) if code == 0 else TerminationMessage(error="it broke")
+        result = INFERRED if LABEL_INFERENCE in labels else TRAINED
+        said = result if code == 0 else TerminationMessage(error="it broke")
         at = self._clock() + self._script.node_clock
         end(
             self._store,
             pod["metadata"]["name"],
             code,
-            None if stopped else said,
+            None if stopped or LABEL_PROBE in labels else said,
             stopped.word if stopped else None,
             at=at,
             sidecar=self._script.sidecar,
@@ -269,9 +301,17 @@ class Kubelet:
 
 
 def _is_peer(pod: Pod, attempt: str) -> bool:
-    """Whether the pod is of the gang of that attempt: nobody waits for an evaluator, or misses it."""
+    """Whether the pod is of the gang of that attempt: nobody waits for an evaluator or a probe, or misses one."""
     labels: dict[str, str] = pod["metadata"]["labels"]
-    return labels.get(LABEL_ATTEMPT) == attempt and labels[LABEL_ROLE] != "evaluator"
+    return labels.get(LABEL_ATTEMPT) == attempt and labels[LABEL_ROLE] != "evaluator" and LABEL_PROBE not in labels
+
+
+def unplace(store: ClusterStore, pod: Pod) -> bool:
+    """The scheduler finds no node for the pod, and says so once; returns whether that is news."""
+    if pod["status"].get("conditions"):
+        return False
+    store.update(Resource.PODS, NAMESPACE, pod["metadata"]["name"], lambda obj: obj["status"].update(NO_ROOM))
+    return True
 
 
 def stop(store: ClusterStore, pod: Pod) -> bool:
@@ -317,6 +357,7 @@ class Cluster(Protocol):
     kueue: Kueue
     gatekeeper: Gatekeeper
     released: set[str]
+    places: Places
 
 
 @dataclass

@@ -11,7 +11,7 @@ from qtj.local.store import Change
 from qtj_contract import Env
 from qtj_operator.api.conditions import ConditionType, Reason, is_true
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_ROLE, Role, tensorboard_name
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INFERENCE, LABEL_PROBE, LABEL_ROLE, Role, tensorboard_name
 from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.core.failures import MAX_FAILURES
@@ -209,7 +209,8 @@ class Invariants:
     def _created(self, change: Change, job: Job) -> None:
         if change.resource is Resource.JOBS:
             self._runs[job.uid, change.object["metadata"]["labels"][LABEL_INFERENCE]] += 1
-        if change.resource is Resource.PODS and LABEL_ATTEMPT in change.object["metadata"]["labels"]:
+        labels = change.object["metadata"]["labels"]
+        if change.resource is Resource.PODS and LABEL_ATTEMPT in labels and LABEL_PROBE not in labels:
             self._in_one_cluster(change.object)
         if self._pass is None or self._pass.late:
             return
@@ -221,7 +222,9 @@ class Invariants:
         )
         if change.resource is Resource.JOBS:
             self._note(wrong_inference(change.object, job))
-        if change.resource is Resource.PODS:
+        if LABEL_PROBE in labels:
+            self._demand(job.is_running and job.policy.elastic is not None, "a place is looked for that is not wanted")
+        elif change.resource is Resource.PODS:
             name = change.object["spec"].get("subdomain") or change.object["metadata"]["name"]
             self._demand((Resource.SERVICES, name) in self._children, "a pod has no Service")
             self._demand(not self.knows_finished(change.object), f"{name} had finished, and runs again")
@@ -286,7 +289,8 @@ def _has_finished(pod: Object) -> bool:
     if "deletionTimestamp" in pod["metadata"] or status["phase"] != "Succeeded" or told:
         return False
     ends = [each["state"].get("terminated", {}) for each in pod["status"].get("containerStatuses", ())]
-    return LABEL_ATTEMPT in pod["metadata"]["labels"] and bool(ends) and ends[0].get("exitCode") == 0
+    replica = LABEL_ATTEMPT in pod["metadata"]["labels"] and LABEL_PROBE not in pod["metadata"]["labels"]
+    return replica and bool(ends) and ends[0].get("exitCode") == 0
 
 
 def _controller(obj: Object) -> str:

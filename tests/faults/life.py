@@ -41,7 +41,7 @@ class Life(Simulation):
             self.kueue.quota = 0
         self.hanging.hangs = script.hangs
         self._user, kubelet = User(self, deeds), Kubelet(self.store, script, lambda: self.now)
-        self.released = kubelet.released
+        self.released, self.places = kubelet.released, kubelet.places
         self.actors = (self._user, kubelet, *self.controllers)
 
     def play(self) -> "Life":

@@ -21,7 +21,11 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 WAITING: dict[str, dict[str, Any]] = {
-    "no node": {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]},
+    "no node": {
+        "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}
+        ]
+    },
     "no image": {
         "containerStatuses": [
             {"name": "trainer", "image": "trainer:1", "state": {"waiting": {"reason": "ErrImagePull", "message": "no"}}}
@@ -30,6 +34,10 @@ WAITING: dict[str, dict[str, Any]] = {
 }
 
 shapes = st.sampled_from(["two workers", "two workers", "parameter server", *SHAPES])
+ELASTIC = {"minReplicas": 1, "scaleDownAfterSeconds": 16, "scaleUpAfterSeconds": 60}
+ELASTIC_SHAPES = {"one worker", "two workers", "evaluator"}
+"""Shapes of jobs that may be elastic, if no queue holds them."""
+
 policies = st.sampled_from(
     [
         {},
@@ -39,6 +47,8 @@ policies = st.sampled_from(
         {"backoffLimit": 9, "pendingDeadlineSeconds": 20, "successPolicy": "AllWorkers"},
         {"backoffLimit": 9, "activeDeadlineSeconds": 900, "pendingDeadlineSeconds": 300, "ttlSecondsAfterFinished": 0},
         {"ttlSecondsAfterFinished": 100, "successPolicy": "AllWorkers"},
+        {"backoffLimit": 9, "elastic": ELASTIC},
+        {"backoffLimit": 9, "elastic": {**ELASTIC, "maxReplicas": 5}},
     ]
 )
 queues = st.sampled_from([{}, {}, {"schedulingPolicy": {"queueName": "team"}}])

@@ -26,6 +26,7 @@ class Steps(RuleBasedStateMachine):
         self.world = World()
         self.store = self.world.store
         self.operator = self.world.operator
+        self.shape = ""
         self.queue: dict[str, Any] = {}
 
     def _go_on(self, then: str) -> None:

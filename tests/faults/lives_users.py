@@ -11,7 +11,18 @@ from qtj_operator.api.names import LABEL_JOB, inference_name, replica_name
 from qtj_operator.controller.client import Resource
 from tests.faults.actors import NAMESPACE
 from tests.faults.history import History
-from tests.faults.lives_drawn import SHAPES, clocks, inferences, node_clocks, policies, queues, shapes, which, works
+from tests.faults.lives_drawn import (
+    ELASTIC_SHAPES,
+    SHAPES,
+    clocks,
+    inferences,
+    node_clocks,
+    policies,
+    queues,
+    shapes,
+    which,
+    works,
+)
 from tests.faults.lives_steps import JOBS, PODS, SERVICES, Steps, there_are, there_is_a_job
 from tests.faults.scenario import Scenario
 from tests.faults.world import KEY
@@ -59,7 +70,8 @@ class UserSteps(Steps):
         suspend: bool,
         then: str,
     ) -> None:
-        self.queue = queue
+        self.queue, self.shape = queue, shape
+        policy = self._admitted(policy)
         spec = {**SHAPES[shape], "runPolicy": {**policy, **queue}, "inference": inference, "suspend": suspend}
         self.store.create(Resource.QUANTUM_TRAINING_JOBS, Scenario("any life", None, spec).job())
         self.world.history = History(policies=[policy])
@@ -103,9 +115,15 @@ class UserSteps(Steps):
     @there_is_a_job
     @rule(policy=policies, then=works)
     def sets_policy(self, policy: dict[str, Any], *, then: str) -> None:
+        policy = self._admitted(policy)
         self.world.edit(runPolicy={**policy, **self.queue})
         self.world.history.policies.append(policy)
         self._go_on(then)
+
+    def _admitted(self, policy: dict[str, Any]) -> dict[str, Any]:
+        """Returns what the API server takes of a policy: not every job may be elastic."""
+        may_be_elastic = self.shape in ELASTIC_SHAPES and not self.queue
+        return policy if may_be_elastic else {name: value for name, value in policy.items() if name != "elastic"}
 
     @there_is_a_job
     @rule(foreground=st.booleans(), then=works)

@@ -84,6 +84,26 @@ def release(*runs: str) -> Callable[[Cluster], None]:
     return lambda cluster: cluster.released.update(runs)
 
 
+def have_places(number: int) -> Callable[[Cluster], None]:
+    """The nodes have room for so many pods from now on. Those that run stay."""
+
+    def change(cluster: Cluster) -> None:
+        cluster.places.number = number
+
+    return change
+
+
+def lose_place(name: str, left: int) -> Callable[[Cluster], None]:
+    """The node of a pod goes away, and so many places are left."""
+
+    def lose(cluster: Cluster) -> None:
+        have_places(left)(cluster)
+        _change_status(cluster, name)
+        cluster.store.delete(Resource.PODS, NAMESPACE, name)
+
+    return lose
+
+
 def always(_job: dict[str, Any]) -> bool:
     return True
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, find, is_true, phase_of
 from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_INFERENCE
+from qtj_operator.api.names import LABEL_INFERENCE, Role
 from qtj_operator.api.sizes import changes, sizes_of
 from qtj_operator.api.status import InferencePhase
 from qtj_operator.controller.client import Object
@@ -88,6 +88,13 @@ def wrong_sizes(old: Job, new: Job) -> Iterator[str]:
         return
     if old.status.attempt == new.status.attempt:
         yield "the numbers of replicas have changed in the middle of an attempt"
+    elastic, workers = new.policy.elastic, sizes_of(new.spec)[Role.WORKER]
+    if (
+        elastic
+        and not elastic.min_replicas <= workers <= elastic.most(new.workers_asked)
+        and new.workers_asked != workers
+    ):
+        yield f"{workers} workers are not what elastic allows"
     if new.resizes:
         yield f"nobody asks for this number of replicas: {new.resizes}"
 

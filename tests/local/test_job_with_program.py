@@ -145,3 +145,29 @@ def test_for_a_cluster_the_config_map_may_be_elsewhere(laptop: Laptop) -> None:
     assert laptop.qtj("validate", "job.yaml").code == 0
     rendered = laptop.qtj("render", "job.yaml")
     assert rendered.output.count("configMap:\n      name: iris") == 2, rendered.output
+
+
+def test_requirements_are_not_installed_here_and_what_lacks_is_said_before_the_start(laptop: Laptop) -> None:
+    written = job(env=[{"name": "PYTHONPATH", "value": "/mine"}])
+    text = "pyyaml\nno-such-package==1.0 --hash=sha256:00\n"
+    written["spec"]["program"]["requirements"] = {"file": "r.txt", "hashes": "Optional"}
+    config = config_map(iris=PROGRAM.replace('"rate"', '"path": os.environ["PYTHONPATH"], "rate"'))
+    laptop.write({**config, "data": {**config["data"], "r.txt": text}}, written)
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors + ended.output
+    said = "nothing is installed on this machine, and its Python lacks no-such-package==1.0"
+    assert [line for line in ended.output.splitlines() if "not run on this machine" in line] == []
+    assert ended.output.count(said) == 1, ended.output
+    assert saw(laptop, "train.json")["path"] == "/mine", "the folder of a pod is not on this machine"
+
+
+def test_requirements_of_a_program_are_looked_for_too(laptop: Laptop) -> None:
+    (laptop.folder / "train.py").write_text("print('ran')\n")
+    (laptop.folder / "r.txt").write_text("no-such-package\n")
+
+    ended = laptop.qtj("run", "train.py", "--requirements", "r.txt", "--dry-run")
+
+    assert ended.code == 0, ended.errors
+    assert "nothing is installed on this machine, and its Python lacks no-such-package" in ended.output

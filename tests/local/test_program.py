@@ -134,6 +134,15 @@ def test_variables_of_the_contract_do_not_leak_in_from_outside(monkeypatch: pyte
     assert found["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
 
 
+def test_a_tracking_server_may_be_asked_for_in_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QTJ_TRACKING", "mlflow")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:5000")
+
+    found = environment()
+
+    assert (found["QTJ_TRACKING"], found["MLFLOW_TRACKING_URI"]) == ("mlflow", "http://127.0.0.1:5000")
+
+
 @pytest.mark.parametrize(("limit", "threads"), [("2", "2"), ("1500m", "2"), ("100m", "1"), ("nonsense", None)])
 def test_a_cpu_limit_bounds_the_threads(monkeypatch: pytest.MonkeyPatch, limit: str, threads: str | None) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

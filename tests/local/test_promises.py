@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import REPOSITORY, Laptop, eventually, toy_job
 
 ENDLESS = 100_000
 
@@ -116,3 +116,17 @@ def test_prune_keeps_as_many_runs_as_it_is_told_and_those_under_way(laptop: Lapt
 
     assert pruned.code == 0, pruned.errors
     assert listed == ["toy/2", "toy/3", "toy/4"]
+
+
+def test_a_dry_run_names_the_memory_that_a_job_needs_and_a_file_of_examples_that_is_not_there(laptop: Laptop) -> None:
+    example = (REPOSITORY / "examples/qcnn.yaml").read_text()
+    (laptop.folder / "large.yaml").write_text(example.replace("qubits: 8", "qubits: 28"))
+    data = "spec.template.spec.containers[0].args=[train, qcnn, --data=lost.npz, --data-sha256=0]"
+    limit = "spec.template.spec.containers[0].resources.limits.memory=900Gi"
+
+    large = laptop.qtj("run", "large.yaml", "--dry-run", "--set", limit)
+    lost = laptop.qtj("run", str(REPOSITORY / "examples/qcnn.yaml"), "--dry-run", "--set", data)
+
+    assert "  memory     at least " in large.output, large.errors
+    assert lost.code == 2
+    assert "--data lost.npz does not exist on this machine: name a file that does" in lost.errors

@@ -91,7 +91,7 @@ def test_a_study_where_only_jobs_are_read_is_called_one(laptop: Laptop) -> None:
     ended = laptop.qtj("submit", "job.yaml")
 
     assert ended.code == 2
-    what = "a study runs on this machine, and from a file: qtj run FILE runs it"
+    what = "a study runs on this machine: qtj run FILE runs it"
     assert ended.errors.splitlines() == [f"qtj: job.yaml:2: kind: {what}"]
 
 
@@ -231,3 +231,15 @@ def test_parallel_is_for_studies(laptop: Laptop) -> None:
 
     assert ended.code == 2
     assert "--parallel is for a study" in ended.errors
+
+
+def test_a_dry_run_for_programs_prints_the_study_and_says_the_rest_beside_it(laptop: Laptop) -> None:
+    laptop.write(a_study())
+
+    ended = laptop.qtj("run", "job.yaml", "--dry-run", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    assert json.loads(ended.output)["metadata"]["name"] == "rates"
+    place = laptop.folder / "qtj-artifacts/rates"
+    assert f"rates  artifacts are stored in {place}/NUMBER, not in gs://bucket/rates\n" in ended.errors
+    assert not place.exists()

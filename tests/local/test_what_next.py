@@ -8,8 +8,8 @@ import yaml
 from tests.local.laptop import QTJ, Laptop, toy_job
 
 
-def last_line(laptop: Laptop, *arguments: str, command: list[str] | None = None) -> str:
-    """Runs a job that fails, from stdin, and returns the last line."""
+def last_lines(laptop: Laptop, *arguments: str, command: list[str] | None = None) -> list[str]:
+    """Runs a job that fails, from stdin, and returns the last lines."""
     job = toy_job(1, "--exit", "1", workers=1)
     if command:
         job["spec"]["template"]["spec"]["containers"][0] |= {"command": command, "args": []}
@@ -23,21 +23,23 @@ def last_line(laptop: Laptop, *arguments: str, command: list[str] | None = None)
         check=False,
     )
     assert ended.returncode == 1, ended.stderr
-    return ended.stdout.splitlines()[-1]
+    return ended.stdout.splitlines()[-2:]
 
 
 def test_a_job_from_stdin_needs_the_same_input_again(laptop: Laptop) -> None:
-    line = last_line(laptop, "--artifacts", "a\nb")
+    lines = last_lines(laptop, "--artifacts", "a\nb")
 
-    assert line == (
-        r"once the cause is removed, continue with: qtj run - --resume --artifacts $'a\x0ab', with the same input"
-    )
+    words = r"- --artifacts $'a\x0ab', with the same input"
+    assert lines == [
+        f"once the cause is removed, continue with: qtj run {words.replace('-', '- --resume', 1)}",
+        f"if that has changed the job or its arguments, start over with: qtj run {words}",
+    ]
 
 
 def test_no_command_goes_on_with_a_run_that_was_removed(laptop: Laptop) -> None:
     folder = laptop.folder / "mine"
     removes = f"while [ -e {folder} ]; do rm -rf {folder}; done; exit 1"  # again where a record was just being written
-    line = last_line(laptop, "--artifacts", "mine", command=["sh", "-c", removes])
+    lines = last_lines(laptop, "--artifacts", "mine", command=["sh", "-c", removes])
 
-    assert "--resume" not in line
+    assert "--resume" not in "".join(lines)
     assert not Path(folder / "job.json").exists()

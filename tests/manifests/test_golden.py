@@ -81,6 +81,19 @@ WITH_PROGRAM = a_job(
     inference={},
 )
 
+WITH_REQUIREMENTS = a_job(
+    workers=1,
+    program={
+        "configMap": "iris-1a2b3c4d",
+        "entry": "iris.py",
+        "requirements": {"file": "requirements.txt", "index": "https://pypi.example/simple"},
+    },
+    template=a_template(
+        a_container(resources={"limits": {"memory": "1Gi"}}, securityContext={"readOnlyRootFilesystem": True})
+    ),
+    inference={},
+)
+
 
 def replicas(job: Job) -> Iterable[Manifest]:
     yield from (replica_service(job, replica) for replica in replicas_of_services(job).values())
@@ -116,6 +129,7 @@ SHAPES = {
         a_job(replicaSpecs={"Worker": {"template": OWN_TEMPLATE}}, inference={})
     ),
     "program": (*replicas(WITH_PROGRAM), *inference(WITH_PROGRAM)),
+    "requirements": (*replicas(WITH_REQUIREMENTS), *inference(WITH_REQUIREMENTS)),
     "tensorboard": tensorboard(a_job(tensorboard={})),
     "tensorboard-on-a-volume": tensorboard(ON_A_VOLUME),
 }

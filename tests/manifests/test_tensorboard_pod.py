@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from qtj_operator.api.names import LABEL_JOB, LABEL_TENSORBOARD
 from qtj_operator.api.tensorboard import TensorBoard
 from qtj_operator.manifests.tensorboard import BUILT, deployment_spec, tensorboard_service
-from tests.jobs import a_job
+from tests.jobs import a_job, a_template
 
 
 def template(**fields: Any) -> dict[str, Any]:
@@ -37,6 +37,19 @@ def test_its_pod_is_placed_as_written() -> None:
 
     assert placed.items() <= template(**placed)["spec"].items()
     assert not placed.keys() & template()["spec"].keys()
+
+
+def test_its_service_account_is_its_own_or_that_of_the_leading_replica() -> None:
+    theirs = a_job(template=a_template(serviceAccountName="trainer"))
+
+    def account(**fields: Any) -> Any:
+        spec = deployment_spec(theirs, TensorBoard.model_validate(fields), "board:1")["template"]["spec"]
+        assert spec["automountServiceAccountToken"] is False
+        return spec["serviceAccountName"]
+
+    assert account() == "trainer"
+    assert account(serviceAccountName="reader") == "reader"
+    assert "serviceAccountName" not in template()["spec"]
 
 
 def test_its_service_gets_its_annotations_alone() -> None:

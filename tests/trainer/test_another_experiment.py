@@ -10,6 +10,8 @@ import pytest
 
 from qtj_contract import TerminationMessage
 from qtj_contract.origin import Origin, machine
+from qtj_contract.program_source import read_source
+from qtj_contract.stored_source import stored_files
 from tests.trainer.processes import base_environment
 
 PROGRAM = """
@@ -46,6 +48,14 @@ class Desk:
 
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
+
+    def record(self) -> None:
+        """Records the program as `qtj run` does before it starts."""
+        program = {"train.py": read_source(self.folder / "train.py")}
+        for name, data in {**stored_files(program, 1), "source/1/origin.json": Origin().to_bytes()}.items():
+            path = self.folder / "mine" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
 
     def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
         done = subprocess.run(
@@ -207,3 +217,67 @@ def test_who_does_not_ask_for_that_trains_anew(desk: Desk) -> None:
 
     assert (code, output) == (0, "[7.0, 7.0]\n"), errors
     assert "resumed" not in errors
+
+
+SAVED_AGAIN = "import os\nopen('train.py', 'a').write('RATE = 2')\n" + PROGRAM
+"""What somebody does who goes on editing while a program starts."""
+
+
+def test_a_text_that_was_saved_after_the_start_is_not_recorded_as_the_one_that_runs(desk: Desk) -> None:
+    desk.write("train.py", SAVED_AGAIN)
+
+    code, _, errors = desk.run()
+
+    assert code == 0, errors
+    assert not [*desk.folder.glob("qtj-artifacts/program/source/*/train.py")]
+    words = "the program was saved again since it started, and its earlier text, which runs, is not recorded"
+    assert errors.count(words) == 1
+
+
+def test_a_text_that_was_recorded_before_the_start_stays_the_recorded_one(desk: Desk) -> None:
+    desk.write("train.py", SAVED_AGAIN)
+    desk.record()
+
+    code, _, errors = desk.run(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-1")
+
+    assert code == 0, errors
+    assert (desk.folder / "mine/source/1/train.py").read_text() == SAVED_AGAIN
+    assert not (desk.folder / "mine/source/2").exists()
+    assert "another program" not in errors
+    assert "numpy" in Origin.from_bytes((desk.folder / "mine/source/1/origin.json").read_bytes()).versions
+
+
+def test_a_module_that_is_saved_before_its_import_is_recorded_as_it_was_imported(desk: Desk) -> None:
+    start = "program = Program(epochs=3)\n"
+    text = PROGRAM.replace("import ansatz\n", "").replace(
+        start, f"{start}open('ansatz.py', 'w').write('LAYERS = 2')\nimport ansatz\n"
+    )
+    desk.write("train.py", text)
+
+    code, _, errors = desk.run(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-1")
+
+    assert code == 0, errors
+    assert (desk.folder / "mine/source/1/ansatz.py").read_text() == "LAYERS = 2"
+    assert not (desk.folder / "mine/source/2").exists()
+    assert "another program" not in errors
+
+
+def test_a_module_that_is_saved_after_its_import_is_recorded_as_it_was_imported(desk: Desk) -> None:
+    start = "program = Program(epochs=3)\n"
+    desk.write("train.py", PROGRAM.replace(start, f"{start}open('ansatz.py', 'w').write('LAYERS = 2')\n"))
+
+    code, _, errors = desk.run(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-1")
+
+    assert code == 0, errors
+    assert (desk.folder / "mine/source/1/ansatz.py").read_text() == "LAYERS = 1\n"
+
+
+def test_what_was_saved_between_the_command_and_the_start_is_recorded_and_is_no_restart(desk: Desk) -> None:
+    desk.record()
+    desk.write("ansatz.py", "LAYERS = 2\n")
+
+    code, _, errors = desk.run(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-1")
+
+    assert code == 0, errors
+    assert (desk.folder / "mine/source/2/ansatz.py").read_text() == "LAYERS = 2\n"
+    assert "another program" not in errors

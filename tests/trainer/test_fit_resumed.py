@@ -67,6 +67,17 @@ def test_an_epoch_after_which_a_callback_stops_has_no_checkpoint(tmp_path: Path)
     assert (fit.training.epochs_done, again.training.start.epochs, again.training.epochs_done) == (3, 2, 3)
 
 
+def test_early_stopping_names_the_epoch_whose_weights_it_keeps(tmp_path: Path) -> None:
+    kept = []
+    for restores in (True, False):
+        stopper = keras.callbacks.EarlyStopping("loss", patience=2, min_delta=9, restore_best_weights=restores)
+        fit = Fit(Case("stopped", callbacks=lambda _, each=stopper: [each]), tmp_path / str(restores))  # type: ignore[misc]
+        fit.run()
+        kept.append((fit.training.telemetry.progress.epoch, fit.training.telemetry.progress.best_epoch))
+
+    assert kept == [(3, 1), (3, None)]
+
+
 def test_what_the_program_sets_anew_is_not_overwritten(tmp_path: Path) -> None:
     first, second = (keras.callbacks.EarlyStopping(patience=patience, min_delta=9) for patience in (2, 3))
     for each, is_killed in ((first, True), (second, False)):

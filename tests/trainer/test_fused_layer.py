@@ -14,7 +14,7 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_simulator import PQC
+from qtj_simulator import PQC, NoisyPQC
 from qtj_simulator.engines import EngineName
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
 from tests.trainer.processes import REPOSITORY
@@ -165,7 +165,6 @@ def test_what_is_beyond_the_fused_engine_goes_to_tfq_and_a_line_says_so(said: py
 @pytest.mark.parametrize(
     ("exponent", "reason"),
     [
-        ("a**2", r"the exponent a\*\*2 is not a linear function of its symbols"),
         ("I*a", r"the exponent I\*a is not real"),
         ("oo*a", r"the exponent oo\*a is not real"),
     ],
@@ -180,6 +179,18 @@ def test_a_circuit_that_no_engine_takes_is_refused_with_both_reasons(
         PQC(circuit, [cirq.Z(qubit)], weights=["a"])
 
     assert said.messages == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_exponent_that_is_no_linear_function_is_refused_with_the_remedy(dtype: str) -> None:
+    qubit, (angle, weight) = cirq.GridQubit(0, 0), sympy.symbols("x a")
+    circuit = cirq.Circuit(cirq.X(qubit) ** (angle * weight))
+    remedy = "write one symbol in its place, list it among the inputs, and compute its value before the layer"
+
+    with pytest.raises(ValueError, match=rf"^the exponent a\*x is not a linear function of its symbols: {remedy}$"):
+        PQC(circuit, [cirq.Z(qubit)], inputs=[angle], weights=[weight], dtype=dtype)
+    with pytest.raises(ValueError, match=f"is not a linear function of its symbols: {remedy}$"):
+        NoisyPQC(circuit, [cirq.Z(qubit)], inputs=[angle], weights=[weight])
 
 
 def test_a_state_with_more_qubits_than_fit_is_refused_before_there_is_one() -> None:

@@ -31,6 +31,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/preemptible",
         "how-to/gpu",
         "how-to/tensorboard",
+        "how-to/tracking",
         "how-to/profiling",
         "how-to/tfjob",
         "gitops",

@@ -17,7 +17,7 @@ class InProcess(Session):
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.replica = Replica.join(environment, Stop(), str(folder))
-        self.record = SourceRecord(self.replica.store, None, environment)
+        self.record = SourceRecord(self.replica.store, None, environment, is_script=False)
 
     @contextmanager
     def mistakes_reported(self) -> Iterator[None]:

@@ -24,6 +24,7 @@ Each package and module imports only from those below it:
     specification  a circuit with its readouts and symbols
     operations     what Cirq knows about a gate
     engines, cpu   names and precisions of the engines; threads
+    quiet          what TensorFlow prints at each import
 """
 
 import os
@@ -31,6 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from qtj_contract.control_groups import cpu_limit
+from qtj_simulator.quiet import import_quietly
 
 if TYPE_CHECKING:
     from qtj_simulator.engines import EngineName
@@ -76,6 +78,7 @@ os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 # would throttle it for most of each scheduling period.
 if _processors := cpu_limit():
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(_processors))
+import_quietly()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,7 @@
 """Initial values of learned angles, and what else Keras lets a user choose for a variable."""
 
+import logging
+import sys
 from collections.abc import Callable
 from math import pi
 from typing import Any
@@ -8,6 +10,8 @@ import tensorflow as tf
 import tf_keras
 
 __all__ = ["Learned", "drawn_seed"]
+
+log = logging.getLogger("qtj_simulator")
 
 _SEEDS = 2**31 - 1
 
@@ -67,3 +71,15 @@ def _uniform(seed: int | None) -> Callable[..., tf.Tensor]:
     """Returns the default initializer: the same numbers for each type."""
     uniform = tf_keras.initializers.RandomUniform(0, 2 * pi, seed=seed)
     return lambda shape, dtype: tf.cast(uniform(shape, tf.float32), dtype)
+
+
+def _warn_of_keras_3() -> None:
+    """TensorFlow chooses its Keras when that is first used, which may have been before this package was imported."""
+    if "keras" in sys.modules and tf.keras.layers.Layer is not tf_keras.layers.Layer:
+        log.warning(
+            "tf.keras is Keras 3 here, and takes no layer of Keras 2, such as PQC: import qtj_simulator or qtj_trainer "
+            "before tf.keras is first used, or write tf_keras in place of tf.keras"
+        )
+
+
+_warn_of_keras_3()

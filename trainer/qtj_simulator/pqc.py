@@ -163,15 +163,22 @@ def _operation(engine: EngineName, specification: Specification, precision: Prec
         except UnsupportedError as problem:
             unsupported = problem
     if precision is Precision.DOUBLE:
-        reason = f"{unsupported}, and " if unsupported else ""
-        raise ValueError(f"{reason}TensorFlow Quantum computes in single precision only: take dtype float32")
+        why = "TensorFlow Quantum computes in single precision only: take dtype float32"
+        raise ValueError(_refusal(unsupported, why))
     from qtj_simulator.tfq_op import TfqOp
 
     try:
         operation = TfqOp(specification)
     except ValueError as problem:
-        reason = f"{unsupported}, and " if unsupported else ""
-        raise ValueError(f"{reason}TensorFlow Quantum does not take the circuit: {problem}") from problem
+        why = f"TensorFlow Quantum does not take the circuit: {problem}"
+        raise ValueError(_refusal(unsupported, why)) from problem
     if unsupported:
         log.warning("TensorFlow Quantum simulates instead of the fused engine: %s", unsupported)
     return operation
+
+
+def _refusal(unsupported: UnsupportedError | None, why: str) -> str:
+    """Returns why no engine takes a circuit, or what makes the fused one take it."""
+    if unsupported is None:
+        return why
+    return f"{unsupported}: {unsupported.remedy}" if unsupported.remedy else f"{unsupported}, and {why}"

@@ -1,14 +1,17 @@
 """Mistakes in `spec.program` that only its ConfigMap shows, where it is in the same file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from qtj.files.documents import Document
+from qtj.script.requirements import other_files, requirements_in
 from qtj_operator.api.program import Program
+from qtj_operator.api.requirements import Requirements
 
 __all__ = ["program_mistakes"]
 
 _ENTRY = ["spec", "program", "entry"]
 _CONFIG_MAP = ["spec", "program", "configMap"]
+_FILE = ["spec", "program", "requirements", "file"]
 
 
 def program_mistakes(document: Document, *, here: bool) -> Iterator[str]:
@@ -25,9 +28,34 @@ def program_mistakes(document: Document, *, here: bool) -> Iterator[str]:
     files = document.data.get(("ConfigMap", program.config_map))
     if files is None and here:
         yield document.error(_CONFIG_MAP, _not_in_the_file(program))
-    elif files is not None and program.entry not in files:
-        has = f"which has {', '.join(sorted(files))}" if files else "which is empty"
-        yield document.error(_ENTRY, f"there is no {program.entry} in the ConfigMap {program.config_map}, {has}")
+    if files is None:
+        return
+    if program.entry not in files:
+        yield document.error(_ENTRY, _not_in_the_map(program.entry, program, files))
+    if program.requirements and (name := program.requirements.file):
+        if name not in files:
+            yield document.error(_FILE, _not_in_the_map(name, program, files))
+        elif what := _uninstallable(program.requirements, name, files):
+            yield document.error(_FILE, what)
+
+
+def _not_in_the_map(name: str, program: Program, files: Mapping[str, str]) -> str:
+    has = f"which has {', '.join(sorted(files))}" if files else "which is empty"
+    return f"there is no {name} in the ConfigMap {program.config_map}, {has}"
+
+
+def _uninstallable(requirements: Requirements, name: str, files: Mapping[str, str]) -> str | None:
+    """Returns why pip would refuse a file of requirements in each pod; None if nothing shows that."""
+    absent = [each for each in other_files(files[name]) if each not in files and "://" not in each]
+    if absent:
+        return f"{name} names the file {absent[0]}, which the ConfigMap lacks: write its lines into {name}"
+    bare = [each.text for each in requirements_in(files[name]) if not each.has_hash]
+    if not (bare and requirements.needs_hashes):
+        return None
+    return (
+        f"{bare[0]} in {name} has no --hash=: add hashes to all packages and to what they need, as `uv pip compile "
+        "--generate-hashes` does, or set hashes to Optional"
+    )
 
 
 def _not_in_the_file(program: Program) -> str:

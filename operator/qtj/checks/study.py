@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 from pydantic import ValidationError
 
 from qtj.checks.job import check_job
 from qtj.files.config_data import KINDS, read_config
-from qtj.files.documents import Document, read_documents
+from qtj.files.documents import Document, Documents
 from qtj.files.settings import Setting
-from qtj.files.source import STDIN
 from qtj.terminal.collect import map_or_raise
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import API_VERSIONS
@@ -21,7 +19,7 @@ from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.study.plan import plan_of, unplannable
 from qtj_operator.manifests.trial import misspelt_reference, trial_job
 
-__all__ = ["StudyDocument", "read_study"]
+__all__ = ["StudyDocument", "study_of"]
 
 _NAMESPACE = "default"
 _TEMPLATE = "jobTemplate"
@@ -64,29 +62,26 @@ class StudyDocument:
         return self.job(TrialStatus(number=1, parameters=parameters, seed=setting.seed, phase=TrialPhase.RUNNING))
 
 
-def read_study(path: Path, settings: Sequence[str] = (), *, here: bool = False) -> StudyDocument | None:
-    """Reads the study of a file and checks it; returns None if the file has none.
+def study_of(read: Documents, settings: Sequence[str] = (), *, here: bool = False) -> StudyDocument | None:
+    """Returns the study among the objects of a file, after it has been checked; None if there is none.
 
     Args:
-        path: The file.
+        read: The objects.
         settings: Values of --set.
         here: Whether it is to run on this machine rather than on a cluster.
 
     Raises:
         InputError: It cannot run: all mistakes, in the order of the lines.
     """
-    if str(path) == STDIN:  # which can be read once, by those who read jobs
-        return None
-    documents, mistakes = read_documents(path)
-    found = [each for each in documents if each.manifest.get("kind") == STUDY_KIND]
+    found = [each for each in read.objects if each.manifest.get("kind") == STUDY_KIND]
     if not found:
         return None
-    if mistakes:
-        raise InputError("\n".join(mistakes))
-    configs = [each for each in documents if each.manifest.get("kind") in KINDS]
-    if len(documents) > len(configs) + 1:
+    if read.mistakes:
+        raise InputError("\n".join(read.mistakes))
+    configs = [each for each in read.objects if each.manifest.get("kind") in KINDS]
+    if len(read.objects) > len(configs) + 1:
         only = "a file with a study has nothing else but ConfigMaps and Secrets"
-        raise InputError(f"{path}: {only}: move the other objects into another file")
+        raise InputError(f"{read.name}: {only}: move the other objects into another file")
     [document] = found
     document.data = dict(map_or_raise(lambda each: read_config(each.manifest, each), configs))
     for text in settings:

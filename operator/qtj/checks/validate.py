@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from qtj.checks.job import check_file
-from qtj.checks.study import read_study
-from qtj.files.documents import read_file
+from qtj.checks.study import study_of
+from qtj.files.documents import file_of, read_documents
 from qtj.terminal.collect import map_or_raise
 from qtj.terminal.errors import InputError
 
@@ -32,8 +32,9 @@ def validation_of(path: Path) -> Mapping[str, Any]:
 
 
 def _validated(path: Path) -> str:
-    if study := read_study(path):
-        return f"{path}: {study.name} is valid, with {study.size} trials"
-    file = read_file(path)
+    read = read_documents(path)
+    if study := study_of(read):
+        return f"{read.name}: {study.name} is valid, with {study.size} trials"
+    file = file_of(read)
     check_file(file)
     return "\n".join(f"{file.name}: {job.manifest['metadata']['name']} is valid" for job in file.jobs)

@@ -8,7 +8,7 @@ from qtj.commands.group import Command
 from qtj.commands.parameters import Artifacts, OneJob, RunName
 from qtj.terminal.errors import input_checked
 from qtj.terminal.output_format import Output, formatted
-from qtj.terminal.streams import print_stdout
+from qtj.terminal.streams import print_stderr, print_stdout
 
 __all__ = ["COMMANDS"]
 
@@ -17,7 +17,7 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
     """List the runs of this folder, with the phase of each."""
     with input_checked():
         from qtj.local.hidden import shown
-        from qtj.runs.listing import recorded_runs, runs_table
+        from qtj.runs.listing import note_on_unlisted, recorded_runs, runs_table
 
         runs = recorded_runs(job)
         if output:
@@ -27,6 +27,8 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
             print_stdout(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
         else:
             print_stdout(runs_table(runs) if runs else "there is no run in this folder yet: qtj run FILE starts one")
+            if not job and (note := note_on_unlisted()):
+                print_stderr(note)
 
 
 def attach(run: RunName = None, artifacts: Artifacts = None) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "Namespace",
     "OneJob",
     "ProgramArguments",
+    "RequirementsFile",
     "RunName",
     "RunNames",
     "RunOrFile",
@@ -56,6 +57,15 @@ Workers = Annotated[
 JobTitle = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="The name of the program's job.", show_default="that of the file"),
+]
+RequirementsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--requirements",
+        metavar="FILE",
+        help="Packages that the program FILE.py needs, in the format of pip. A cluster installs them in each pod; this "
+        "machine only says which it lacks.",
+    ),
 ]
 Filename = Annotated[
     Path | None,

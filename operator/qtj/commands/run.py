@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from qtj.commands.group import Command
+from qtj.commands.here import run_here
 from qtj.commands.parameters import (
     Artifacts,
     Cluster,
@@ -17,6 +18,7 @@ from qtj.commands.parameters import (
     JobTitle,
     Namespace,
     ProgramArguments,
+    RequirementsFile,
     RunNames,
     Settings,
     Verbose,
@@ -27,9 +29,6 @@ from qtj.commands.place import is_on_cluster, job_of_cluster
 from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output, OutputFormat, formatted
 from qtj.terminal.streams import print_stdout
-
-if TYPE_CHECKING:
-    from qtj.runs.run import Options
 
 __all__ = ["COMMANDS"]
 
@@ -62,6 +61,7 @@ def run(
     epochs: Epochs = None,
     workers: Workers = None,
     name: JobTitle = None,
+    requirements: RequirementsFile = None,
     *,
     resume: Resume = False,
     fresh: Fresh = False,
@@ -90,7 +90,7 @@ def run(
             raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
         options = Options(
             file=one_file(file, filename),
-            program=ProgramOptions(arguments=arguments or (), name=name, workers=workers),
+            program=ProgramOptions(arguments=arguments or (), name=name, workers=workers, requirements=requirements),
             settings=[*(settings or ()), *([f"--epochs={epochs}"] if epochs else ())],
             artifacts=artifacts,
             resume=resume,
@@ -102,24 +102,8 @@ def run(
             parallel=parallel,
             at_end=page_at_end,
         )
-        code = _run(options)
+        code = run_here(options)
     raise typer.Exit(code)
-
-
-def _run(options: "Options") -> int:
-    from qtj.checks.study import read_study
-    from qtj.runs.run import run_file
-    from qtj.script.program import is_program
-
-    options.program.check_unused(options.file)
-    study = None if is_program(options.file) else read_study(options.file, options.settings, here=True)
-    if study:
-        from qtj.studies.run import run_study
-
-        return run_study(study, options)
-    if options.parallel:
-        raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
-    return run_file(options)
 
 
 def report(

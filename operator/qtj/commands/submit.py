@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qtj.commands.group import Command
+from qtj.commands.here import run_here
 from qtj.commands.parameters import (
     DryRun,
     Filename,
@@ -14,6 +15,7 @@ from qtj.commands.parameters import (
     JobTitle,
     Namespace,
     ProgramArguments,
+    RequirementsFile,
     Settings,
     Workers,
     one_file,
@@ -60,6 +62,7 @@ def submit(
     memory: Memory = None,
     image: Image = None,
     name: JobTitle = None,
+    requirements: RequirementsFile = None,
     namespace: Namespace = None,
     *,
     follow: Annotated[
@@ -80,7 +83,7 @@ def submit(
         from qtj.submit.submit import Order
 
         chosen = one_file(file, filename)
-        program = ProgramOptions(arguments=arguments or (), name=name, workers=workers)
+        program = ProgramOptions(arguments=arguments or (), name=name, workers=workers, requirements=requirements)
         if follow and dry_run:
             raise InputError("--follow and --dry-run contradict each other: leave one of them out")
         if local:
@@ -102,19 +105,28 @@ def _resources(image: str | None, cpu: str | None, memory: str | None) -> "Resou
     from qtj.script.objects import Resources
 
     given = {"image": image, "cpu": cpu, "memory": memory}
-    return (
-        Resources(**{key: value for key, value in given.items() if value is not None}) if any(given.values()) else None
-    )
+    if not any(given.values()):
+        return None
+    _check_quantity("--cpu", cpu, "500m or 2")
+    _check_quantity("--memory", memory, "512Mi or 2Gi")
+    return Resources(**{key: value for key, value in given.items() if value is not None})
+
+
+def _check_quantity(option: str, text: str | None, examples: str) -> None:
+    from qtj_contract.quantities import amount_of
+
+    if text is not None and (amount_of(text) or 0) <= 0:
+        raise InputError(f"{option} {text}: write a quantity of Kubernetes above 0, such as {examples}")
 
 
 def _run_here(file: Path, program: "ProgramOptions", settings: Settings, output: Output, *, dry_run: bool) -> int:
     from qtj.report.page_file import page_at_end
-    from qtj.runs.run import Options, run_file
+    from qtj.runs.run import Options
 
     options = Options(
         file=file, program=program, settings=settings or (), output=output, dry_run=dry_run, at_end=page_at_end
     )
-    return run_file(options)
+    return run_here(options)
 
 
 def _submit(order: "Order", output: Output, *, follow: bool, dry_run: bool) -> int:

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from qtj.checks.job import job_mistakes
 from qtj.files.documents import Document, read_documents
-from qtj.files.source import display_name
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_contract import Env
@@ -98,12 +97,12 @@ def convert_file(path: Path, artifacts: str | None) -> list[Converted]:
     """
     if artifacts is not None:
         _check_artifacts(artifacts)
-    documents, unreadable = read_documents(path)
-    found = [each for each in documents if each.manifest.get("kind") == "TFJob"]
-    if not found and not unreadable:
-        raise InputError(f"{display_name(path)}: there is no TFJob in this file: name one that has one")
+    read = read_documents(path)
+    found = [each for each in read.objects if each.manifest.get("kind") == "TFJob"]
+    if not found and not read.mistakes:
+        raise InputError(f"{read.name}: there is no TFJob in this file: name one that has one")
     converted, refused = map_with_errors(lambda document: _converted(document, artifacts), found)
-    if wrong := [*unreadable, *refused]:
+    if wrong := [*read.mistakes, *refused]:
         raise InputError("\n".join(wrong))
     return converted
 

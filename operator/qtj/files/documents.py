@@ -20,7 +20,7 @@ from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 from qtj_operator.api.study import STUDY_KIND
 
-__all__ = ["Document", "File", "read_documents", "read_file", "with_settings"]
+__all__ = ["Document", "Documents", "File", "file_of", "read_documents", "read_file", "with_settings"]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
@@ -82,6 +82,21 @@ class Document:
         return next((each for each in reversed(self.settings) if tuple(path[: len(each.path)]) == each.path), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What was read from a file.
+
+    Attributes:
+        name: The name of the file in messages.
+        objects: Its objects.
+        mistakes: A line about each document that is not an object, or that cannot be read.
+    """
+
+    name: str
+    objects: Sequence[Document]
+    mistakes: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
     """The content of a file.
@@ -105,44 +120,48 @@ def read_file(path: Path, settings: Sequence[Setting] = ()) -> File:
     """Reads a file, or stdin where the path is `-`.
 
     Raises:
-        InputError: It cannot be read, or it has no job and nothing that may be one.
+        InputError: It cannot be read.
     """
-    documents, unreadable = read_documents(path)
-    found = [each for each in documents if _is_job(each)]
-    rest = [each for each in documents if not _is_job(each)]
+    return file_of(read_documents(path), settings)
+
+
+def file_of(read: Documents, settings: Sequence[Setting] = ()) -> File:
+    """Returns the jobs among the objects of a file, with these settings."""
+    found = [each for each in read.objects if _is_job(each)]
+    rest = [each for each in read.objects if not _is_job(each)]
     jobs, misset = map_with_errors(lambda job: with_settings(job, settings), found)
     kept = [each for each in rest if each.manifest.get("kind") in KINDS]
     configs, refused = map_with_errors(lambda config: read_config(config.manifest, config), kept)
     for job in jobs:
         job.data = dict(configs)
-    mistakes = [*unreadable, *misset, *refused, *_same_names(jobs)]
-    if not found and not unreadable:
-        mistakes.append(_no_job(path, documents))
+    mistakes = [*read.mistakes, *misset, *refused, *_same_names(jobs)]
+    if not found and not read.mistakes:
+        mistakes.append(_no_job(read))
     others = [_object_name(each) for each in rest if each.manifest.get("kind") not in KINDS]
-    return File(name=display_name(path), jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
+    return File(name=read.name, jobs=jobs, configs=dict(configs), others=others, mistakes=mistakes)
 
 
-def read_documents(path: Path) -> tuple[Sequence[Document], Sequence[str]]:
-    """Returns the objects of a file, and a line about each document that is not an object.
+def read_documents(path: Path) -> Documents:
+    """Reads the objects of a file. A pipe can be read once, so whoever needs them again is given them.
 
     Raises:
         InputError: It cannot be read.
     """
     name = display_name(path)
     text = read_text(path)
-    documents: list[Document] = []
+    objects: list[Document] = []
     wrong: list[str] = []
     try:
         for node in documents_of(name, text):
             manifest = value_of(node)
             if isinstance(manifest, dict):
-                documents += _unfolded(Document(manifest, name, node))
+                objects += _unfolded(Document(manifest, name, node))
             elif manifest is not None:
                 what = "this is not a Kubernetes object: write apiVersion, kind, metadata and spec"
                 wrong.append(f"{name}:{node.start_mark.line + 1}: {what}")
     except InputError as problem:
         wrong += str(problem).split("\n")
-    return documents, wrong
+    return Documents(name, objects, wrong)
 
 
 def _unfolded(document: Document) -> Iterator[Document]:
@@ -190,17 +209,16 @@ def _same_names(jobs: Sequence[Document]) -> Iterator[str]:
         seen.append(address)
 
 
-def _no_job(path: Path, documents: Sequence[Document]) -> str:
-    tfjob = next((each for each in documents if each.manifest.get("kind") == _TFJOB), None)
-    if tfjob:
-        return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
-    if study := next((each for each in documents if each.manifest.get("kind") == STUDY_KIND), None):
-        return study.error(["kind"], "a study runs on this machine, and from a file: qtj run FILE runs it")
-    if not documents and str(path) == STDIN:
-        return f"{display_name(path)}: there is nothing: see whether the command before the pipe has failed"
-    if len(documents) == 1:
-        return documents[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
-    return f"{display_name(path)}: there is no {KIND} in this file: write one, with apiVersion: {NEWEST_API_VERSION}"
+def _no_job(read: Documents) -> str:
+    if tfjob := next((each for each in read.objects if each.manifest.get("kind") == _TFJOB), None):
+        return tfjob.error(["kind"], f"this is a TFJob: qtj convert {read.name} makes a {KIND} of it")
+    if study := next((each for each in read.objects if each.manifest.get("kind") == STUDY_KIND), None):
+        return study.error(["kind"], "a study runs on this machine: qtj run FILE runs it")
+    if not read.objects and read.name == display_name(Path(STDIN)):
+        return f"{read.name}: there is nothing: see whether the command before the pipe has failed"
+    if len(read.objects) == 1:
+        return read.objects[0].error(["kind"], f"there is no {KIND} in this file: write kind: {KIND}")
+    return f"{read.name}: there is no {KIND} in this file: write one, with apiVersion: {NEWEST_API_VERSION}"
 
 
 def _object_name(document: Document) -> str:

@@ -4,27 +4,19 @@ A record is for the next run, which has the file with the job. So the record nee
 still the same: it has a digest that is made with the key of this user. A page has neither.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from qtj.local.key import keyed_digest
 from qtj.local.records import without_digest
+from qtj_contract.secret_names import is_secret
 
-__all__ = ["is_secret", "recorded", "recorded_spec", "restored", "shown"]
+__all__ = ["recorded", "recorded_spec", "restored", "shown"]
 
-_SECRET = re.compile(r".*(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL).*|.*KEYS?(_ID)?|.*_PWD", re.IGNORECASE)
-_ADDRESS = re.compile(r".*_(FILE|PATH|DIR|NAME|URI)|GOOGLE_APPLICATION_CREDENTIALS", re.IGNORECASE)
-"""Variables that say where a secret is."""
 _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which `kubectl apply` keeps a copy of the whole object."""
 
 Hide = Callable[[str, str], str]
-
-
-def is_secret(variable: str) -> bool:
-    """Tells whether the name of a variable says that its value is secret."""
-    return _SECRET.fullmatch(variable) is not None and _ADDRESS.fullmatch(variable) is None
 
 
 def shown(job: Mapping[str, Any]) -> dict[str, Any]:

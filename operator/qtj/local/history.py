@@ -2,8 +2,10 @@
 
 qtj-artifacts/qcnn/1                  the first run of the job qcnn: "qcnn/1"
 qtj-artifacts/qcnn/2 -> /data/mine    the second, with --artifacts /data/mine
+qtj-artifacts/program                 of a program that was started without a job; it has no record
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ __all__ = ["INTERRUPTED", "History", "Run", "phase_of"]
 
 INTERRUPTED = "Interrupted"
 """The phase of a run that ended before its job did."""
+_WITHOUT_JOB = re.compile(r"program(-\d+)?")
+_OF_A_TRAINING = ("result.json", "checkpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,13 @@ class History:
         """Returns the names of the jobs that have runs."""
         with suppress(OSError):
             return sorted(path.name for path in self.root.iterdir() if self.runs(path.name))
+        return []
+
+    def without_job(self) -> Sequence[Path]:
+        """Returns the folders of trainings that were started without a job: see `qtj_trainer.program.own_source`."""
+        with suppress(OSError):
+            found = (path for path in self.root.iterdir() if _WITHOUT_JOB.fullmatch(path.name))
+            return sorted(path for path in found if any((path / each).exists() for each in _OF_A_TRAINING))
         return []
 
     def runs(self, job: str) -> Sequence[Run]:

@@ -18,10 +18,11 @@ from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.startable import CannotStartError, refuse_unstartable
 from qtj.local.unpacked import moved_text
 from qtj.local.variables import Configs, as_text, expanded, variables_of
-from qtj_contract import Env
+from qtj_contract import TRACKING, Env
 from qtj_contract.quantities import amount_of
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.api.program import PROGRAM_FOLDER, PROGRAM_VOLUME
+from qtj_operator.api.requirements import REQUIREMENTS_NAME, SITE
 from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
@@ -77,7 +78,7 @@ def program_of(
     def local(text: str) -> str:
         return moved_text(rewrite(text), folder)
 
-    own = variables_of(pod, container, configs, replaced, local)
+    own = _without_site(variables_of(pod, container, configs, replaced, local))
     environment = confined({**base_environment(container), **own})
     words = map(as_text, (*_entrypoint(container), *(container.get("args") or ())))
     command = [expanded(local(word), own) for word in words]
@@ -140,6 +141,16 @@ def base_environment(container: Object) -> dict[str, str]:
     return {**_inherited(), **_ENVIRONMENT, **_threads(container)}
 
 
+def _without_site(variables: dict[str, str]) -> dict[str, str]:
+    """Returns variables without the folder of `spec.program.requirements`: here, Python has what it has."""
+    path = variables.get("PYTHONPATH", "").split(os.pathsep)
+    if SITE not in path:
+        return variables
+    others = {name: value for name, value in variables.items() if name != "PYTHONPATH"}
+    left = os.pathsep.join(each for each in path if each != SITE)
+    return {**others, "PYTHONPATH": left} if left else others
+
+
 def _inherited() -> dict[str, str]:
     """Returns this process' environment as that of an image, with the programs of this Python first on the PATH."""
     inherited = {name: value for name, value in os.environ.items() if not _is_ours(name)}
@@ -148,7 +159,8 @@ def _inherited() -> dict[str, str]:
 
 
 def _is_ours(name: str) -> bool:
-    return name == Env.TF_CONFIG or name.startswith("QTJ_")
+    """Tells whether a variable of the shell is not for programs. A tracking server may be asked for there."""
+    return name == Env.TF_CONFIG or (name.startswith("QTJ_") and name != TRACKING)
 
 
 def _threads(container: Object) -> dict[str, str]:
@@ -170,11 +182,12 @@ def _folder(container: Object, written: str) -> Path:
 
 def _notes(pod: Object) -> list[str]:
     spec = pod["spec"]
-    others = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
     main = main_container(spec["containers"])
-    others.remove(main["name"])
+    names = (each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"]))
+    others = [name for name in names if name not in (main["name"], REQUIREMENTS_NAME)]
     notes = [f"the container {name} is not run on this machine: only the main one is" for name in others]
-    mounts = (mount for mount in main.get("volumeMounts") or () if mount["name"] != PROGRAM_VOLUME)
+    ours = (PROGRAM_VOLUME, REQUIREMENTS_NAME)
+    mounts = (mount for mount in main.get("volumeMounts") or () if mount["name"] not in ours)
     missing = (mount for mount in mounts if not Path(mount["mountPath"]).exists())
     notes += (f"the volume {each['name']} is not mounted at {each['mountPath']} on this machine" for each in missing)
     return notes if library() else [*notes, OPEN_PORTS]

@@ -1,21 +1,23 @@
 """`qtj run --dry-run`: what a run would create, and where."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from qtj.local.rehearsal import Rehearsal
+from qtj.preview.plan import memory_line
 from qtj.terminal.errors import InputError
 from qtj.terminal.text import name_list
 
 __all__ = ["dry_run_lines"]
 
 
-def dry_run_lines(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
+def dry_run_lines(manifest: Mapping[str, Any], rehearsal: Rehearsal, folder: Path, artifacts: str) -> Iterator[str]:
     """Yields the lines of a dry run about a checked job.
 
     Args:
-        job: Its name.
+        manifest: The job.
         rehearsal: What the operator would create for it.
         folder: Where its record and its logs would be.
         artifacts: Where its artifacts would be.
@@ -24,12 +26,14 @@ def dry_run_lines(job: str, rehearsal: Rehearsal, folder: Path, artifacts: str) 
         InputError: The folder cannot be made or written to.
     """
     _refuse_unwritable(folder)
-    yield f"{job} would train here"
+    yield f"{manifest['metadata']['name']} would train here"
     yield f"  processes  {name_list(rehearsal.pods)}"
     if rehearsal.inference:
         yield f"  inference  {rehearsal.inference['metadata']['name']}, once the weights are stored"
     yield f"  artifacts  {artifacts}"
     yield f"  record     {folder}"
+    if memory := memory_line(manifest, rehearsal):
+        yield memory
 
 
 def _refuse_unwritable(folder: Path) -> None:

@@ -19,9 +19,10 @@ from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.names import Role
 from qtj_operator.api.spec import Circuit
 
-__all__ = ["plan_file"]
+__all__ = ["memory_line", "plan_file"]
 
 _STRATEGY = "MultiWorkerMirrored"
+_MEMORY = "  memory     {}"
 
 
 def plan_file(path: Path, settings: Sequence[str], form: OutputFormat | None = None) -> None:
@@ -44,6 +45,12 @@ def plan_file(path: Path, settings: Sequence[str], form: OutputFormat | None = N
         plans.append(_plan(job, rehearsal))
     if form:
         print_stdout(formatted(plans, form, name=lambda plan: "\n".join(plan["creates"])))
+
+
+def memory_line(manifest: Mapping[str, Any], rehearsal: Rehearsal) -> str:
+    """Returns the line about the memory of a checked job; empty if that is unknown."""
+    job = Job.parse(_as_stored(manifest))
+    return _MEMORY.format(_memory(job, rehearsal)) if job.spec.circuit else ""
 
 
 def _as_stored(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
     if program := job.spec.program:
         yield f"  program    {program.entry} of the ConfigMap {program.config_map}"
     yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
-    yield f"  memory     {_memory(job, rehearsal)}"
+    yield _MEMORY.format(_memory(job, rehearsal))
 
 
 def _when(job: Job) -> str:

@@ -173,6 +173,8 @@ def _history() -> History:
 def _no_run(name: str, job: str, history: History) -> str:
     if runs := history.runs(job):
         return f"there is no run {name} in this folder: there are {', '.join(run.name for run in runs)}"
+    if history.root / job in history.without_job():
+        return f"{history.root / job} has no record, because its program was started without qtj: use qtj run FILE.py"
     return f"the job {job} was not run in this folder{meant(job, history.jobs())}: `qtj list` shows what was"
 
 

@@ -10,7 +10,7 @@ from qtj.runs.summary import began, epoch_and_loss, shown_phase
 from qtj.terminal.text import columns
 from qtj_operator.api.names import KIND
 
-__all__ = ["recorded_runs", "runs_table"]
+__all__ = ["note_on_unlisted", "recorded_runs", "runs_table"]
 
 _HEADINGS = ("RUN", "PHASE", "EPOCH", "LOSS", "BEGAN", "FOLDER")
 
@@ -36,6 +36,15 @@ def recorded_runs(job: str | None) -> Sequence[RecordedRun]:
 def runs_table(runs: Sequence[RecordedRun]) -> str:
     """Returns a line for each run, below headings."""
     return columns([_HEADINGS, *map(_row, runs)])
+
+
+def note_on_unlisted() -> str:
+    """Returns a sentence about trainings without a job, of which there is no record; empty if there are none."""
+    names = [str(path) for path in History().without_job()]
+    if not names:
+        return ""
+    what = "a program that was" if len(names) == 1 else "programs that were"
+    return f"{', '.join(names)}: of {what} started without qtj; start it with qtj run FILE.py, and it is listed here"
 
 
 def _row(run: RecordedRun) -> Sequence[str]:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from qtj.checks.job import check_file, check_job
 from qtj.files.attribution import attributed
-from qtj.files.documents import Document, File, read_file
+from qtj.files.documents import Document, Documents, File, file_of
 from qtj.files.settings import Setting
 from qtj.files.source import STDIN
 from qtj.local.activity import Activity
@@ -33,7 +33,6 @@ from qtj.runs.live_view import view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
 from qtj.runs.program_notes import program_notes
 from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
-from qtj.script.program import is_program
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
@@ -42,7 +41,7 @@ from qtj.terminal.streams import print_stderr, print_stdout
 from qtj.terminal.text import shell_word
 from qtj_operator.controller.client import Key, Object
 
-__all__ = ["Options", "command_again", "run_file"]
+__all__ = ["Options", "command_again", "run_file", "run_program"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +77,12 @@ class Options:
     at_end: Callable[[Folder, Object], str] = lambda _folder, _job: ""
 
 
-def run_file(options: Options) -> int:
+def run_file(read: Documents, options: Options) -> int:
     """Runs the jobs of a file to their end.
+
+    Args:
+        read: The objects of the file.
+        options: The options of `qtj run`.
 
     Returns:
         The exit code: 0 when all are Complete, 1 if one has Failed, 130 if one was interrupted.
@@ -87,8 +90,29 @@ def run_file(options: Options) -> int:
     Raises:
         InputError: Something has to be corrected first.
     """
+    return _run_jobs(file_of(read, _settings(options)), (), options)
+
+
+def run_program(options: Options) -> int:
+    """Runs a program as a job.
+
+    Returns:
+        The exit code, as for a file.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    file, program = local_file(options.file, options.program, _settings(options))
+    return _run_jobs(file, [*program.notes, *program.lacking], options)
+
+
+def _settings(options: Options) -> Sequence[Setting]:
+    return [Setting.parse(text) for text in options.settings]
+
+
+def _run_jobs(file: File, about: Sequence[str], options: Options) -> int:
+    """Runs the jobs; `about` are notes for the user about a program."""
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(name)s: %(message)s")
-    file, about = _read(options)
     with ExitStack() as stack:
         start_server = partial(_start_server, file, stack)
         server = None if options.dry_run or options.detach else start_server()
@@ -103,16 +127,6 @@ def run_file(options: Options) -> int:
             return COMPLETE
         notes = [*notes, *(note for each in prepared for note in each.notes)]
         return _run_attended(notes, prepared, file.configs, server or start_server(), options)
-
-
-def _read(options: Options) -> tuple[File, Sequence[str]]:
-    """Returns the jobs to run, and notes for the user about a program."""
-    settings = [Setting.parse(text) for text in options.settings]
-    options.program.check_unused(options.file)
-    if not is_program(options.file):
-        return read_file(options.file, settings), ()
-    file, program = local_file(options.file, options.program, settings)
-    return file, program.notes
 
 
 def _start_server(file: File, stack: ExitStack) -> ForkServer | None:
@@ -132,7 +146,7 @@ def _dry_run(notes: Sequence[str], plans: Sequence[RunPlan], rehearsals: Sequenc
     lines: list[str] = []
     for plan, rehearsal in zip(plans, rehearsals, strict=True):
         folder = plan.folder
-        lines += dry_run_lines(plan.job, rehearsal, folder.path, plan.artifacts(folder))
+        lines += dry_run_lines(plan.document.manifest, rehearsal, folder.path, plan.artifacts(folder))
         lines += plan.notes(folder)
     text = "\n".join((*lines, *notes, "nothing was started: --dry-run"))
     if options.output is None:
@@ -222,9 +236,19 @@ def _report(
         return COMPLETE
     has_failed = "Failed" in phases
     if all(local.folder.is_used for local in jobs):  # otherwise another process has removed the run
-        flags, begin = (["--resume"], "once the cause is removed, continue with") if has_failed else ([], "to continue")
-        print_text(console, f"{begin}: {command_again(options, *flags)}")
+        for line in _next_commands(options, has_failed=has_failed):
+            print_text(console, line)
     return FAILED if has_failed else INTERRUPTED
+
+
+def _next_commands(options: Options, *, has_failed: bool) -> Sequence[str]:
+    """Returns lines about how a run that is not Complete goes on; no run continues with another spec."""
+    if not has_failed:
+        return [f"to continue: {command_again(options)}"]
+    return [
+        f"once the cause is removed, continue with: {command_again(options, '--resume')}",
+        f"if that has changed the job or its arguments, start over with: {command_again(options)}",
+    ]
 
 
 def command_again(options: Options, *flags: str) -> str:

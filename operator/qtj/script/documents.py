@@ -25,18 +25,20 @@ class ProgramOptions:
         arguments: Its arguments.
         name: The name of the job; None for that of the file.
         workers: How many workers train; None for one.
+        requirements: A file with packages that it needs; None for no other than the image has.
     """
 
     arguments: Sequence[str] = ()
     name: str | None = None
     workers: int | None = None
+    requirements: Path | None = None
 
     @property
     def words(self) -> Sequence[str]:
         """The same as words of a command line."""
-        name = () if self.name is None else ("--name", self.name)
-        workers = () if self.workers is None else ("--workers", str(self.workers))
-        return (*name, *workers, *(("--", *self.arguments) if self.arguments else ()))
+        given = {"--name": self.name, "--workers": self.workers, "--requirements": self.requirements}
+        options = (word for name, value in given.items() if value is not None for word in (name, str(value)))
+        return (*options, *(("--", *self.arguments) if self.arguments else ()))
 
     def check_unused(self, file: Path) -> None:
         """Refuses what is about a program, where a file in YAML is named.
@@ -50,6 +52,9 @@ class ProgramOptions:
             raise InputError(f"arguments after FILE are for a program in Python, and {file} names its own: use --set")
         if self.name is not None or self.workers is not None:
             raise InputError(f"--name and --workers are for a program in Python, and {file} has both: use --set")
+        if self.requirements is not None:
+            where = "write spec.program.requirements"
+            raise InputError(f"--requirements is for a program in Python, and {file} is none: {where}")
 
 
 NO_OPTIONS = ProgramOptions()
@@ -62,7 +67,7 @@ def local_file(path: Path, options: ProgramOptions, settings: Sequence[Setting])
     Raises:
         InputError: The program cannot be read, or a setting has no place.
     """
-    program = read_program(path, options.arguments)
+    program = read_program(path, options.arguments, options.requirements)
     name = job_name(path, options.name)
     storage = Storage(uri=(History().root.absolute() / name).as_uri())
     document = document_of(program, local_job(program, name, options.workers or 1, storage), settings)

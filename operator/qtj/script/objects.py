@@ -96,7 +96,8 @@ def cluster_job(
     """
     container = {**_container(program, resources.image), "resources": resources.fields}
     job = _job(identity, program, workers, storage, container)
-    job["spec"] = {"program": {"configMap": config_name, "entry": program.path.name}, **job["spec"]}
+    requirements = {"requirements": {"file": program.requirements.name}} if program.requirements else {}
+    job["spec"] = {"program": {"configMap": config_name, "entry": program.path.name, **requirements}, **job["spec"]}
     return job
 
 

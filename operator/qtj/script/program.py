@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qtj.files.source import read_text
+from qtj.script.requirements import not_installed, requirements_in
 from qtj.terminal.errors import InputError
 from qtj_contract.program_source import ProgramSource, parsed, read_source
 from qtj_operator.api.names import MAX_NAME_LENGTH, NAME_PATTERN
@@ -23,10 +24,12 @@ class Program:
     Attributes:
         path: Its script, as the user named it.
         source: Its text, and what belongs to it.
+        requirements: A file with packages that it needs; None where none is named.
     """
 
     path: Path
     source: ProgramSource
+    requirements: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -48,6 +51,12 @@ class Program:
         """Whether it uses `qtj_trainer.Program`."""
         names = {*self._names()}
         return _LIBRARY in names and _CLASS in names
+
+    @property
+    def lacking(self) -> Sequence[str]:
+        """What this machine lacks to run it: one sentence, or none."""
+        sentence = not_installed(requirements_in(read_text(self.requirements))) if self.requirements else None
+        return () if sentence is None else (sentence,)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -74,8 +83,13 @@ def is_program(path: Path) -> bool:
     return path.suffix == ".py"
 
 
-def read_program(path: Path, arguments: Sequence[str]) -> Program:
+def read_program(path: Path, arguments: Sequence[str], requirements: Path | None = None) -> Program:
     """Reads a program, without running it.
+
+    Args:
+        path: Its script.
+        arguments: What it is called with.
+        requirements: A file with packages that it needs.
 
     Raises:
         InputError: It is no file, or it or a module beside it has a syntax error.
@@ -85,7 +99,7 @@ def read_program(path: Path, arguments: Sequence[str]) -> Program:
     source = read_source(script, arguments, folder=script.parent)
     for name, text in {**source.code, **texts}.items():
         _check_syntax(path.parent / name, text)
-    return Program(path, source)
+    return Program(path, source, requirements)
 
 
 def job_name(path: Path, name: str | None) -> str:

@@ -26,7 +26,7 @@ from qtj.studies.view import StudyView, study_view_for
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj.terminal.output_format import formatted
-from qtj.terminal.streams import print_stdout
+from qtj.terminal.streams import print_stderr, print_stdout
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Key, Object
 
@@ -54,11 +54,10 @@ def run_study(study: StudyDocument, options: Options) -> int:
     first = study.first_job()
     rehearsal = rehearse(first.manifest, here=True)
     room = options.parallel or room_for(rehearsal.pods)
-    notes = [*program_notes(first, rehearsal, first.data), _size_note(study, room)]
-    if options.dry_run:
-        print_stdout("\n".join((*notes, "nothing was started: --dry-run")))
-        return COMPLETE
     record = StudyRecord(study.name)
+    notes = [*program_notes(first, rehearsal, first.data), *_place_notes(study, record), _size_note(study, room)]
+    if options.dry_run:
+        return _dry_run(study, notes, options)
     with ExitStack() as stack:
         stack.callback(os.close, record.lock())
         trials, more_notes = _earlier(study, record, options)
@@ -67,6 +66,23 @@ def run_study(study: StudyDocument, options: Options) -> int:
             stack.callback(server.close)
         running = Trials(study, record, trials, room=room, stack=stack)
         return _attended(study, running, [*notes, *more_notes], server, options)
+
+
+def _dry_run(study: StudyDocument, notes: Sequence[str], options: Options) -> int:
+    text = "\n".join((*notes, "nothing was started: --dry-run"))
+    if options.output is None:
+        print_stdout(text)
+    else:
+        print_stderr(text)
+        print_stdout(formatted([study.document.manifest], options.output))
+    return COMPLETE
+
+
+def _place_notes(study: StudyDocument, record: StudyRecord) -> Iterator[str]:
+    """Yields where artifacts are stored, if the template says another place."""
+    written = study.spec.job_template["artifacts"]["uri"]
+    if written != record.path.absolute().as_uri():
+        yield f"{study.name}  artifacts are stored in {record.path}/NUMBER, not in {written}"
 
 
 def _size_note(study: StudyDocument, room: int) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from qtj.files.config_data import MOST_BYTES
+from qtj.files.source import read_text
 from qtj.rules.names import config_key
 from qtj.script.program import Program
 from qtj.terminal.errors import InputError
@@ -13,6 +14,7 @@ from qtj_contract.quantities import in_words
 __all__ = ["Payload", "payload_of"]
 
 _COPY = "copy that file into the folder of the program if it may be sent"
+_RENAMED = "a ConfigMap takes names of letters, digits, -, _ and dots only, so rename it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +39,21 @@ def payload_of(program: Program) -> Payload:
     code = {program.path.name, *program.source.code}
     for name in sorted(code):
         if config_key(name):
-            raise InputError(
-                f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it "
-                "there, or build an image"
-            )
+            raise InputError(_cannot_travel(name, program))
         if name != program.path.name and (target := _elsewhere(name, program)):
             raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
+    files = {**files, **_requirements(program, files)}
     _refuse_large(program, files)
     return Payload(files, tuple(notes))
 
 
 def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
-    """Returns the files of data that travel, and notes about others below the folder; the rest is the image's."""
-    inside = [path for each in names if not (path := PurePosixPath(each)).is_absolute() and ".." not in path.parts]
-    stay = [f"{path} is not sent: only files beside {program.path.name} are" for path in inside if not _travels(path)]
-    links = {path.name: _elsewhere(path.name, program) for path in inside if _travels(path)}
+    """Returns the files of data that travel, and notes about others."""
+    paths = [*map(PurePosixPath, names)]
+    links = {path.name: _elsewhere(path.name, program) for path in paths if _travels(path)}
+    stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
     led = [f"{name} is not sent: it is a link to {target}: {_COPY}" for name, target in links.items() if target]
     return [name for name, target in links.items() if not target], [*stay, *led]
 
@@ -69,6 +69,34 @@ def _elsewhere(name: str, program: Program) -> Path | None:
         part.startswith(".") for part in target.relative_to(folder).parts
     )
     return None if inside else target
+
+
+def _cannot_travel(name: str, program: Program) -> str:
+    if "/" not in name:
+        return f"{name} cannot be sent: {_RENAMED}"
+    return (
+        f"{program.path.name} needs {name}, and only files beside it with a plain name can travel: move it there, or "
+        "build an image"
+    )
+
+
+def _why_not(path: PurePosixPath, program: Program) -> str:
+    if path.is_absolute():
+        return "it is a file of this machine, and in a pod the image or a volume has to have it"
+    if len(path.parts) == 1 and not path.name.startswith("."):
+        return _RENAMED
+    return f"only files beside {program.path.name} are"
+
+
+def _requirements(program: Program, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Returns the file with the packages that it needs, if one is named; it may be in any folder."""
+    path = program.requirements
+    if path is None:
+        return {}
+    content = read_text(path).encode()
+    if files.get(path.name, content) != content:
+        raise InputError(f"{path}: {program.path.name} has another file {path.name} beside it: rename one of them")
+    return {path.name: content}
 
 
 def _travels(path: PurePosixPath) -> bool:

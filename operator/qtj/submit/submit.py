@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from qtj.checks.job import check_file, job_mistakes
+from qtj.checks.program import program_mistakes
 from qtj.cluster.choice import CHOICE
 from qtj.cluster.connection import on_cluster
 from qtj.files.documents import Document, read_file
@@ -117,7 +118,7 @@ def follow_command(job: Object) -> str:
 
 
 def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
-    program = read_program(order.file, order.program.arguments)
+    program = read_program(order.file, order.program.arguments, order.program.requirements)
     identity = Identity(name=job_name(order.file, order.program.name), namespace=order.namespace)
     storage = storage_at(order.artifacts, identity.name)
     payload = payload_of(program)
@@ -131,6 +132,8 @@ def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
         data["metadata"]["name"],
     )
     document = document_of(program, job, settings)
+    texts = {name: content.decode(errors="replace") for name, content in payload.files.items()}
+    document.data = {("ConfigMap", data["metadata"]["name"]): texts}
     _check(document)
     if order.namespace is None:
         del document.manifest["metadata"]["namespace"]  # it is that of the context
@@ -139,7 +142,7 @@ def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
 
 
 def _check(document: Document) -> None:
-    if wrong := list(job_mistakes(document)):
+    if wrong := list(job_mistakes(document)) or list(program_mistakes(document, here=False)):
         raise InputError("\n".join(wrong))
 
 

@@ -42,6 +42,7 @@ _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Ready", "type": "string", "jsonPath": ".status.ready"},
     {"name": "Epoch", "type": "integer", "jsonPath": ".status.progress.epoch"},
     {"name": "Loss", "type": "number", "jsonPath": ".status.progress.loss"},
+    {"name": "Metric", "type": "string", "jsonPath": ".status.progress.metric"},
     {"name": "Restarts", "type": "integer", "jsonPath": ".status.restarts"},
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     {"name": "Strategy", "type": "string", "jsonPath": ".spec.strategy", "priority": 1},

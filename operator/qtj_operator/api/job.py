@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 from qtj_contract import SAME_SPEC_ID
 from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
+from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.limits import BEYOND
@@ -66,6 +67,7 @@ class Job:
         fixed_digest: Digest of these fields without the numbers of replicas, which can be changed.
         ignored: Paths in the spec that have no effect, because this operator does not know them.
         queue_label: Whether it has Kueue's label with a queue, which is for the objects that Kueue itself manages.
+        copied_labels: Labels of its metadata that everything made for it gets too.
         status: What the operator wrote last.
     """
 
@@ -80,10 +82,11 @@ class Job:
     fixed_digest: str
     ignored: tuple[str, ...]
     queue_label: bool
+    copied_labels: Mapping[str, str]
     status: Status
 
     @classmethod
-    def parse(cls, raw: Mapping[str, Any]) -> Self:
+    def parse(cls, raw: Mapping[str, Any], copied: CopiedLabels = CopiedLabels()) -> Self:  # noqa: B008  # frozen
         """Reads an object as the API server returns it.
 
         A field that this operator does not know is ignored: a CRD of a later version allows it. Once the job has
@@ -97,6 +100,7 @@ class Job:
             raise InvalidJob(raw[BEYOND], ())
         meta, written, status = raw["metadata"], raw.get("spec", {}), read_status(raw)
         spec, ignored = read_leniently(written) if status.attempt else read_spec(written)
+        labels = meta.get("labels") or {}
         return cls(
             name=meta["name"],
             namespace=meta["namespace"],
@@ -108,7 +112,8 @@ class Job:
             digest=_digest(written),
             fixed_digest=_digest(without_sizes(written)),
             ignored=ignored,
-            queue_label=LABEL_QUEUE in (meta.get("labels") or {}),
+            queue_label=LABEL_QUEUE in labels,
+            copied_labels=copied.of(labels),
             status=status,
         )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from qtj_operator.api.model import Model
+from qtj_operator.api.requirements import Requirements, with_requirements
 from qtj_operator.api.rules import Rule, checked, validations
 from qtj_operator.api.template import main_name
 
@@ -47,6 +48,11 @@ class Program(Model):
         "container has a command, the command runs instead.",
         json_schema_extra=validations(_NAMES_A_SCRIPT),
     )
+    requirements: Requirements | None = Field(
+        None,
+        description="Packages that the image lacks. Each pod installs them before the program starts, with the pip of "
+        "the image. Packages that the image has are never replaced.",
+    )
 
 
 def with_program(template: Mapping[str, Any], program: Program) -> dict[str, Any]:
@@ -60,7 +66,10 @@ def with_program(template: Mapping[str, Any], program: Program) -> dict[str, Any
     main = main_name([each.get("name", "") for each in spec["containers"]])
     containers = [_running(each, program) if each.get("name") == main else each for each in spec["containers"]]
     volume = {"name": PROGRAM_VOLUME, "configMap": {"name": program.config_map}}
-    return {**template, "spec": {**spec, "containers": containers, "volumes": [*(spec.get("volumes") or ()), volume]}}
+    pod = {**spec, "containers": containers, "volumes": [*(spec.get("volumes") or ()), volume]}
+    if program.requirements:
+        pod = with_requirements(pod, main, program.requirements, PROGRAM_FOLDER)
+    return {**template, "spec": pod}
 
 
 def _running(container: Mapping[str, Any], program: Program) -> dict[str, Any]:

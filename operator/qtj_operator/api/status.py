@@ -133,6 +133,9 @@ class ProgressStatus(Model):
         None,
         description="With early stopping, the epoch with the lowest loss on the held-out set, whose weights are kept.",
     )
+    metric: str | None = Field(
+        None, description="The number that the program names first besides the loss, for example val_accuracy=0.94."
+    )
 
 
 class ProfileStatus(Model):

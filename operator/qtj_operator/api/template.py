@@ -80,6 +80,7 @@ class Variable(_Part):
     """A variable of a container."""
 
     name: str
+    value_from: Any = None
 
 
 class VariableSource(_Part):

@@ -109,6 +109,11 @@ class TensorBoard(Model):
     node_selector: Mapping[str, str] | None = Field(None, description="Labels that its node must have.")
     tolerations: list[Toleration] | None = Field(None, description="Taints that its pod tolerates.")
     priority_class_name: str | None = Field(None, description="The priority class of its pod.")
+    service_account_name: str | None = Field(
+        None,
+        description="The service account of its pod, by which it may read the artifacts; it gets no token of the API "
+        "server. That of the leading replica when left out.",
+    )
     service_annotations: Mapping[str, str] | None = Field(
         None, description="Annotations with which its Service is created, for example for an internal load balancer."
     )

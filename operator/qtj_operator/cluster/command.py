@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from qtj_contract import printable
 from qtj_contract.log_times import json_lines
+from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 
 __all__ = ["MISUSED", "examples", "main", "report"]
@@ -55,12 +56,13 @@ def main(arguments: Sequence[str], program: str) -> int:
     from qtj_operator.cluster.server import PortError
     from qtj_operator.controller.client import ApiError
 
-    _log(options.log_format, verbose=options.verbose)
+    _log(options.log_format, options.log_level, verbose=options.verbose)
     settings = Settings(
-        namespace=options.namespace,
+        namespaces=tuple(dict.fromkeys(options.namespace)),
         port=options.port,
         lease_namespace=options.lease_namespace,
         tensorboard_image=options.tensorboard_image,
+        copied_labels=CopiedLabels(tuple(options.copy_label)),
     )
     try:
         asyncio.run(run_operator(settings))
@@ -91,7 +93,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     option = parser.add_argument
-    option("--namespace", help="manage only this namespace (default: all namespaces)")
+    option(
+        "--namespace",
+        action="append",
+        default=[],
+        help="manage only this namespace; may be repeated (default: all namespaces)",
+    )
     option("--port", type=int, default=8080, help="port of /healthz, /readyz and /metrics; 0 for none (default: 8080)")
     option(
         "--lease-namespace",
@@ -106,6 +113,21 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="the image for jobs with spec.tensorboard that name none (default: %(default)s)",
     )
     option(
+        "--copy-label",
+        metavar="KEY",
+        action="append",
+        type=_label_to_copy,
+        default=[],
+        help="give this label of a job to everything that is made for it, such as one by which teams are billed; "
+        "PREFIX/ stands for all labels with this prefix; may be repeated (default: none)",
+    )
+    option(
+        "--log-level",
+        choices=("info", "warning", "error"),
+        default="info",
+        help="the least that is logged (default: info)",
+    )
+    option(
         "--log-format",
         choices=(_PLAIN, "json"),
         default=_PLAIN,
@@ -115,14 +137,23 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _log(form: str, *, verbose: bool) -> None:
+def _label_to_copy(key: str) -> str:
+    try:
+        CopiedLabels((key,))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return key
+
+
+def _log(form: str, level: str, *, verbose: bool) -> None:
     from pythonjsonlogger.json import JsonFormatter
 
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler = logging.StreamHandler()
     handler.setFormatter(plain if form == _PLAIN else json_lines(JsonFormatter))
+    handler.setLevel(level.upper())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     if not verbose:
         logging.getLogger("kopf").setLevel(logging.WARNING)
-        for name, level in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
-            logging.getLogger(name).setLevel(level)  # what these report, we say in a sentence
+        for name, least in (("kubernetes", logging.ERROR), ("kubernetes.aio.leaderelection", logging.CRITICAL)):
+            logging.getLogger(name).setLevel(least)  # what these report, we say in a sentence

@@ -113,7 +113,7 @@ class Reconciler:
         if (due := self.jobs[meta["namespace"], meta["name"]].awaited.until(raw, now)) is not None:
             return await_status(read_status(raw), due)
         try:
-            job = Job.parse(raw)
+            job = Job.parse(raw, self.platform.copied_labels)
         except InvalidJob as error:
             return self._fail_unreadable(raw, str(error), now)
         memory = self.jobs[job.namespace, job.name]

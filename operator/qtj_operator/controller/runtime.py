@@ -125,7 +125,8 @@ class Runtime:
                 log.exception("jobs cannot be listed: this is a defect of the operator")
             else:
                 listed = [(job["metadata"]["namespace"], job["metadata"]["name"]) for job in jobs]
-                for key in dict.fromkeys((*listed, *self._jobs)):
+                known = (key for key in self._jobs if self._namespace in {None, key[0]})
+                for key in dict.fromkeys((*listed, *known)):
                     self._queue.add(key)
                 self._metrics.resynced()
             await asyncio.sleep(_RESYNC_SECONDS)

@@ -7,20 +7,34 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import is_reserved
 from qtj_operator.core.platform import Platform
 
-__all__ = ["impersonation", "operators_account"]
+__all__ = ["account_of_board", "impersonation", "operators_account"]
 
 _ACCOUNTS = ("serviceAccountName", "serviceAccount")
+_OWN_ACCOUNT = "{} names the operator's own service account: name one of your own"
 
 
 def impersonation(job: Job, platform: Platform) -> str | None:
-    """Returns what the templates of a job pretend, in one sentence; None if they pretend nothing.
+    """Returns what the pods of a job would pretend, in one sentence; None if they pretend nothing.
 
     Whoever may only create jobs would get the operator's token, and with it its rights. Services, network policies and
     disruption budgets select pods by labels. It is checked before anything runs, so that no running job is stranded
     by a rule that is newer than it; of later pods the builders leave such labels out.
     """
     found = (_pretends(where, template, job, platform) for where, template in _templates(job))
-    return next((sentence for sentence in found if sentence), None)
+    return next((sentence for sentence in found if sentence), None) or account_of_board(job, platform)
+
+
+def account_of_board(job: Job, platform: Platform) -> str | None:
+    """Returns one sentence if TensorBoard is to have the operator's service account; None if it is not.
+
+    Args:
+        job: The job, of which TensorBoard may be edited at any time.
+        platform: Where the operator runs.
+    """
+    board = job.spec.tensorboard
+    if board is None or platform.account != (job.namespace, board.service_account_name):
+        return None
+    return _OWN_ACCOUNT.format("spec.tensorboard")
 
 
 def _pretends(where: str, template: Mapping[str, Any], job: Job, platform: Platform) -> str | None:
@@ -44,7 +58,7 @@ def operators_account(where: str, template: Mapping[str, Any], job: Job, platfor
     """
     accounts = [(job.namespace, _mapping(template.get("spec")).get(field)) for field in _ACCOUNTS]
     if platform.account in accounts:
-        return f"{where}.spec names the operator's own service account: name one of your own"
+        return _OWN_ACCOUNT.format(f"{where}.spec")
     return None
 
 

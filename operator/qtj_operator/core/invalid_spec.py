@@ -17,6 +17,7 @@ from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import dotted, faults
+from qtj_operator.api.requirements import REQUIREMENTS_NAME
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate
 from qtj_operator.core.decision import Move
 from qtj_operator.core.impersonation import impersonation, operators_account
@@ -233,7 +234,8 @@ _MAX_VARIABLE = 128 * 1024
 
 def program_without_a_place(workload: Workload) -> str | None:
     """A template has another volume where `spec.program` is to be."""
-    return unusable_program(_programs(workload.templates)) if workload.job.spec.program else None
+    program = workload.job.spec.program
+    return unusable_program(program, _programs(workload.templates)) if program else None
 
 
 _CHECKS: tuple[Check, ...] = (
@@ -268,4 +270,5 @@ def _containers(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, Con
         pod = template.spec
         for field, containers in (("initContainers", pod.init_containers), ("containers", pod.containers)):
             for container in containers:
-                yield f"{where}.spec.{field}[{container.name}]", container, pod
+                if container.name != REQUIREMENTS_NAME:  # it has what the main container has
+                    yield f"{where}.spec.{field}[{container.name}]", container, pod

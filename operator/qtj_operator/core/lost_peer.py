@@ -59,8 +59,12 @@ def unexplained(seen: Observed, lost: Sequence[Pod], now: datetime) -> Wait | No
 
 
 def lost_a_peer(pod: Pod) -> bool:
-    """Tells whether the program says, by its exit code, that it ended only because it lost a peer."""
-    return pod.failed and pod.ending is not None and pod.ending.exit_code == EXIT_RETRY
+    """Tells whether the program says, by its exit code, that it ended only because it lost a peer.
+
+    An init container has none: it asks for another try, as the installation of requirements does.
+    """
+    ending = pod.ending
+    return pod.failed and ending is not None and ending.init is None and ending.exit_code == EXIT_RETRY
 
 
 def _may_be_explained(seen: Observed, pod: Pod) -> bool:

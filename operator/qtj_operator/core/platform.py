@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 from qtj_operator.api.job import Job
 
@@ -20,6 +21,7 @@ class Platform:
         artifacts: Addresses of artifacts by namespace and name of the job, if they differ from its spec.
         tensorboard_image: The image of TensorBoard for jobs that name none; None where no TensorBoard is started.
         account: Namespace and name of the operator's own service account; None where it has none.
+        copied_labels: Which labels of a job everything made for it gets too.
     """
 
     keeps_files: bool = False
@@ -27,6 +29,7 @@ class Platform:
     artifacts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     tensorboard_image: str | None = None
     account: tuple[str, str] | None = None
+    copied_labels: CopiedLabels = field(default_factory=CopiedLabels)
 
     def named_weights(self, job: Job) -> str | None:
         """Returns the full address of the weights that the spec names; None if it names none."""

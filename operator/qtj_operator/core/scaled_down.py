@@ -26,7 +26,7 @@ from qtj_operator.core.resized import sizes_in_words
 __all__ = ["next_scale_down", "rescaled", "scaled_down"]
 
 _SETTLED = timedelta(seconds=10)
-"""How long the scheduler has had pods before what it says about places counts."""
+"""How long the scheduler has had pods, and has found no place for any, before what it says about places counts."""
 
 _STOPPED_BY = (ConditionType.RUNNING, ConditionType.SUSPENDED, ConditionType.FAILED)
 """Conditions that change when a gang stops or is wanted again."""
@@ -34,7 +34,7 @@ _STOPPED_BY = (ConditionType.RUNNING, ConditionType.SUSPENDED, ConditionType.FAI
 
 def scaled_down(seen: Observed, now: datetime) -> Move | None:
     """Training goes on with as many workers as have a place, but not with fewer than the minimum."""
-    due = _due(seen.job)
+    due = _due(seen, seen.job)
     if due is None or now < due or (why := _unplaced(seen)) is None:
         return None
     workers = _placed_workers(seen)
@@ -43,7 +43,7 @@ def scaled_down(seen: Observed, now: datetime) -> Move | None:
 
 def next_scale_down(seen: Observed, after: Job, now: datetime) -> datetime | None:
     """Returns when to go on with fewer workers if places are still missing then."""
-    due = _due(after)
+    due = _due(seen, after)
     return due if due is not None and due > now and _unplaced(seen) is not None else None
 
 
@@ -67,11 +67,13 @@ def rescaled(seen: Observed, workers: int, why: str, now: datetime) -> Move:
     )
 
 
-def _due(job: Job) -> datetime | None:
+def _due(seen: Observed, job: Job) -> datetime | None:
     """Returns when missing places count, from the moment since which the gang does not run.
 
     That is when the loss was seen, the start, or the last change of the number of workers. It is not the start of the
     attempt: replicas that wait for a peer in vain end after some time, and each such end is another attempt.
+
+    While the scheduler finds places, it is waited for: several nodes that come back give them one after the other.
     """
     elastic, started = job.policy.elastic, job.status.attempt_start_time
     if elastic is None or started is None:
@@ -81,7 +83,8 @@ def _due(job: Job) -> datetime | None:
     if job.status.elastic:
         moments.append(job.status.elastic.since)
     since = max(moments, default=started)
-    return max(since + timedelta(seconds=elastic.down_after), started + _SETTLED)
+    placed = [started, *(pod.since for pod in seen.gang if pod.since and not pod.unplaced)]
+    return max(since + timedelta(seconds=elastic.down_after), max(placed) + _SETTLED)
 
 
 def _unplaced(seen: Observed) -> str | None:

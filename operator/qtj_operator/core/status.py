@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from qtj_contract import Progress
+from qtj_contract import Progress, named_numbers
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_over, is_true, merge, phase_of
 from qtj_operator.api.indexes import format_indexes
@@ -159,7 +159,15 @@ def progress_status(progress: Progress) -> ProgressStatus:
         checkpoint_step=progress.checkpoint_step,
         devices=progress.devices,
         best_epoch=progress.best_epoch,
+        metric=_first_metric(progress),
     )
+
+
+def _first_metric(progress: Progress) -> str | None:
+    """Returns the number that the program names first, with its name. An own loop may name scores alone."""
+    numbers = named_numbers(progress)
+    name = progress.metric if progress.metric in numbers else next(iter(progress.scores), None)
+    return f"{' '.join(name.split())}={numbers[name]:.4g}" if name in numbers else None
 
 
 def _evaluation(seen: Observed) -> Progress | None:

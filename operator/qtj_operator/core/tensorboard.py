@@ -23,6 +23,7 @@ from qtj_operator.api.status import TensorBoardStatus
 from qtj_operator.api.tensorboard import TensorBoard
 from qtj_operator.core.decision import Action, Create, Delete, Event, Kind, Restore, earliest
 from qtj_operator.core.editable import has_run
+from qtj_operator.core.impersonation import account_of_board
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.observed_tensorboard import Board, Deployment
 from qtj_operator.core.ports import are_present, merged
@@ -76,7 +77,8 @@ def _wanted(seen: Observed) -> Companion:
     if board is None:
         return Companion(actions=_removed(seen), status=_left(seen))
     found = seen.board or Board()
-    actions = () if seen.job.edited or not found.readable else tuple(_changes(seen, board, found, image))
+    stays = seen.job.edited or account_of_board(seen.job, seen.platform) or not found.readable
+    actions = () if stays else tuple(_changes(seen, board, found, image))
     return Companion(actions=actions, status=_status(seen, board, found))
 
 
@@ -147,9 +149,10 @@ def _is_as_built(spec: Manifest, live: Deployment) -> bool:
 def _status(seen: Observed, board: TensorBoard, found: Board) -> TensorBoardStatus:
     live, suspended = found.deployment, bool(seen.job.spec.suspend)
     ready = live is not None and live.available and not live.deleting and not suspended
-    ignored = seen.job.edited and has_run(seen.job.status)
+    ignored = _NOT_APPLIED if seen.job.edited and has_run(seen.job.status) else None
+    refused = ignored or account_of_board(seen.job, seen.platform)
     return TensorBoardStatus(
         url=tensorboard_url(seen.job.name, seen.job.namespace, board.service_port),
         ready=ready,
-        message=_NOT_APPLIED if ignored else None if ready or suspended else found.trouble,
+        message=refused or (None if ready or suspended else found.trouble),
     )

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 from qtj_contract import Env, is_retryable
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.names import LABEL_INFERENCE, inference_name
+from qtj_operator.api.requirements import REQUIREMENTS_NAME
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import WeightsStatus
+from qtj_operator.api.template import PodSpec
 from qtj_operator.manifests.inherited import inherited
 from qtj_operator.manifests.manifest import Manifest, metadata
 from qtj_operator.manifests.pod import job_environment, pod_template
@@ -30,7 +33,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
     source = job.inference_template
     template = pod_template(source, environment)
     own = metadata(job, inference_name(job.name), labels)
-    template["metadata"] = inherited(source.metadata, {"labels": own["labels"]})
+    template["metadata"] = inherited(source.metadata, {"labels": own["labels"]}, job.copied_labels)
     own["labels"].update(
         queue(job)
     )  # only on the Job: Kueue would treat a pod with a queue name as one without an owner
@@ -43,7 +46,7 @@ def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None)
         "spec": {
             "backoffLimit": inference.retries,
             **({"activeDeadlineSeconds": deadline} if deadline else {}),
-            "podFailurePolicy": _failure_policy(source.spec.main.name),
+            "podFailurePolicy": _failure_policy(_judged(source.spec)),
             "template": template,
         },
     }
@@ -56,13 +59,20 @@ def _weights_environment(weights: WeightsStatus | None) -> dict[str, str]:
     return {Env.WEIGHTS_URI: weights.uri, **checksum}
 
 
-def _failure_policy(container: str) -> Manifest:
+def _judged(pod: PodSpec) -> Sequence[str]:
+    """Returns the containers whose exit codes follow the contract: the main one, and the installation before it."""
+    installs = [each.name for each in pod.init_containers if each.name == REQUIREMENTS_NAME]
+    return [pod.main.name, *installs]
+
+
+def _failure_policy(containers: Sequence[str]) -> Manifest:
     """Returns the contract's meaning of exit codes as a podFailurePolicy; a disruption does not use up a retry."""
     final = [code for code in range(1, 256) if not is_retryable(code)]
+    fails = ({"containerName": name, "operator": "In", "values": final} for name in containers)
     return {
         "rules": [
             {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-            {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": final}},
+            *({"action": "FailJob", "onExitCodes": each} for each in fails),
         ]
     }
 

@@ -8,6 +8,8 @@ of inference    all but ours  all
 of TensorBoard  none          those by which a webhook mounts its volumes
 ==============  ============  ==========================================================
 
+Labels of the job that are copied to everything made for it stand behind those of a template, which is more specific.
+
 Finalizers and owners of a template stay there: nobody would take the finalizers off the pods, and their namespace could
 never be deleted. Labels by which the operator finds its own objects are left out. The others would put TensorBoard into
 the queue of the training, or let replicas avoid its node.
@@ -26,9 +28,16 @@ _DRIVERS = {"gke-gcsfuse", "gke-parallelstore"}
 """Prefixes of annotations by which GKE adds the container that mounts a volume: also one behind a claim."""
 
 
-def inherited(theirs: Metadata, own: Manifest) -> Manifest:
-    """Returns the metadata of a pod: what the template has, and ours, which it cannot replace."""
-    labels = {**without_reserved(theirs.labels), **own.get("labels", {})}
+def inherited(theirs: Metadata, own: Manifest, copied: Mapping[str, str]) -> Manifest:
+    """Returns the metadata of a pod: what the template has, and ours, which it cannot replace.
+
+    Args:
+        theirs: The metadata of the template.
+        own: Ours.
+        copied: Labels of the job in ours, which the template may replace.
+    """
+    ours = {label: value for label, value in own.get("labels", {}).items() if label not in copied}
+    labels = {**copied, **without_reserved(theirs.labels), **ours}
     annotations = {**theirs.annotations, **own.get("annotations", {})}
     merged = {**own, "labels": labels, "annotations": annotations}
     return {name: value for name, value in merged.items() if value}

@@ -17,7 +17,7 @@ def metadata(job: Job, name: str, labels: Mapping[str, str]) -> Manifest:
     return {
         "name": name,
         "namespace": job.namespace,
-        "labels": {**child_labels(job.name), **labels},
+        "labels": {**job.copied_labels, **child_labels(job.name), **labels},
         "ownerReferences": [
             {
                 "apiVersion": API_VERSION,

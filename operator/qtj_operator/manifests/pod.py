@@ -47,7 +47,12 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
         spec |= {"hostname": name, "subdomain": job.name}
     queue_labels, queue_annotations = queueing(job, replica, attempt)
     own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": inherited(template.metadata, own), "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": inherited(template.metadata, own, job.copied_labels),
+        "spec": spec,
+    }
 
 
 def _captures(job: Job) -> dict[str, str]:
@@ -69,6 +74,7 @@ def job_environment(job: Job, attempt: int) -> dict[str, str]:
     """Returns the part of the contract that is the same for training and inference."""
     return {
         Env.JOB: job.name,
+        Env.NAMESPACE: job.namespace,
         Env.JOB_UID: job.training_id,
         Env.ATTEMPT: str(attempt),
         Env.ARTIFACTS_URI: job.spec.artifacts.uri,

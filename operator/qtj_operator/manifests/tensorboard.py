@@ -1,10 +1,10 @@
 """TensorBoard: a Deployment of one pod that reads the job's curves and profiles, and its Service.
 
 From the leading replica's template the pod gets what reading the artifacts takes, and nothing else: the service
-account, the volume with the artifacts, and for a bucket the variables that clients of Google Cloud Storage read, with
-the volumes of the files that they name. It gets none of the program's other variables and Secrets, because everybody
-who reaches its page could try to read them. Node selectors and tolerations are those of `spec.tensorboard`, not of the
-template: TensorBoard outlives the training, and would keep an expensive node.
+account (unless `spec.tensorboard` names another), the volume with the artifacts, and for a bucket the variables that
+clients of Google Cloud Storage read, with the volumes of the files that they name. It gets none of the program's other
+variables and Secrets, because everybody who reaches its page could try to read them. Node selectors and tolerations are
+those of `spec.tensorboard`, not of the template: TensorBoard outlives the training, and would keep an expensive node.
 """
 
 import hashlib
@@ -93,6 +93,7 @@ def tensorboard_deployment(job: Job, board: TensorBoard, image: str) -> Manifest
 def deployment_spec(job: Job, board: TensorBoard, image: str) -> Manifest:
     """Returns what may change in the Deployment's spec: no pod while the job is suspended, and the pod's template."""
     labels = {
+        **job.copied_labels,
         **without_reserved(board.labels or {}),
         **_selector(job),
         "app.kubernetes.io/name": CONTAINER,
@@ -100,7 +101,7 @@ def deployment_spec(job: Job, board: TensorBoard, image: str) -> Manifest:
         LABEL_PROFILES: "true",
         **({LABEL_EXPOSED: "true"} if board.exposed else {}),
     }
-    spec = {**_pod(job, board, image), **_placement(board)}
+    spec = {**_pod(job, board, image), **_of_the_board(board)}
     annotations = {**_annotations(job), **(board.annotations or {})}
     digest = _digest([labels, spec, *([annotations] if annotations else ())])
     return {
@@ -160,9 +161,9 @@ def _pod(job: Job, board: TensorBoard, image: str) -> Manifest:
     }
 
 
-def _placement(board: TensorBoard) -> Manifest:
-    """Returns on which nodes the pod may run, and before which others."""
-    fields = {"node_selector", "tolerations", "priority_class_name"}
+def _of_the_board(board: TensorBoard) -> Manifest:
+    """Returns on which nodes the pod may run, before which others, and with which service account."""
+    fields = {"node_selector", "tolerations", "priority_class_name", "service_account_name"}
     return board.model_dump(include=fields, by_alias=True, exclude_none=True, mode="json")
 
 

@@ -19,8 +19,20 @@ from numpy.typing import NDArray
 __all__ = ["Angle", "Components", "Gate", "UnsupportedError", "angle_of", "components"]
 
 
+_ONE_SYMBOL = "write one symbol in its place, list it among the inputs, and compute its value before the layer"
+
+
 class UnsupportedError(Exception):
-    """The engine does not support the circuit or a readout; the message has the reason."""
+    """The engine does not support the circuit or a readout; the message has the reason.
+
+    Attributes:
+        remedy: What a user can do; empty if that is not known.
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        """Takes the reason, which may stand within a sentence, and a remedy for who names the circuit."""
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +128,7 @@ def angle_of(exponent: sympy.Expr) -> Angle:
     symbols = sorted(exponent.free_symbols, key=str)
     terms = _multiple(exponent, symbols[0]) or _linear(exponent, symbols)
     if terms is None:
-        raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols")
+        raise UnsupportedError(f"the exponent {exponent} is not a linear function of its symbols", _ONE_SYMBOL)
     if not all(isfinite(value) and value.imag == 0 for value in terms.values()):
         raise UnsupportedError(f"the exponent {exponent} is not real")
     slopes = dict[str, float]()  # SymPy has several symbols of one name, if it is to assume something else of them

@@ -6,6 +6,7 @@ the program has it: they begin anew in `on_train_begin`, and get their stored st
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import tf_keras
@@ -131,9 +132,12 @@ class _Reporter:
         self._training.telemetry.clock.step()
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Stops the clock: what follows `fit` may take long."""
+        """Stops the clock: what follows `fit` may take long. Shows whose weights an EarlyStopping keeps."""
         del logs
-        self._training.telemetry.clock.stop()
+        telemetry = self._training.telemetry
+        telemetry.clock.stop()
+        if kept := self._adapter.siblings.kept_epoch:
+            telemetry.progress = replace(telemetry.progress, best_epoch=kept)
         self._training.over()
 
     def _check(self, logs: dict[str, Any] | None) -> None:

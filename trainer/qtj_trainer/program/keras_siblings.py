@@ -69,6 +69,14 @@ class Siblings:
             if _is_stored(each, key) and isinstance(value, tf.Variable)
         }
 
+    @property
+    def kept_epoch(self) -> int | None:
+        """The epoch whose weights an EarlyStopping has put back when it stopped; None if none has."""
+        for each in self._callbacks.values():
+            if getattr(each, "restore_best_weights", False) and getattr(each, "stopped_epoch", 0):
+                return int(each.best_epoch) + 1
+        return None
+
     def take(self, stored: States) -> None:
         """Sets the attributes that the checkpoint has."""
         for name, attributes in stored.items():

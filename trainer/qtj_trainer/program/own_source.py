@@ -14,6 +14,7 @@ from pathlib import Path
 from qtj_contract import Env
 from qtj_contract.program_source import ProgramSource, read_source
 from qtj_trainer.errors import UserError
+from qtj_trainer.program.running_code import is_code_of, running_code
 from qtj_trainer.program.source_record import changes_of, recorded_in
 from qtj_trainer.storage import Store, open_store
 from qtj_trainer.stored.extension import RESUME
@@ -29,14 +30,16 @@ Place = tuple[str, str]
 
 
 def running_source() -> ProgramSource | None:
-    """Returns the script of this process; None for a prompt or a notebook."""
+    """Returns the script of this process; None for a prompt, a notebook, and a text that is not the one that runs."""
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None)
     if not file or hasattr(sys, "ps1"):
         return None
     path, spec = Path(file).resolve(), getattr(main, "__spec__", None)
     depth = len(spec.name.split(".")) - 1 if spec else 0  # of a module that was started by `python -m`
-    return read_source(path, sys.argv[1:], root=path.parents[depth])
+    source, code = read_source(path, sys.argv[1:], root=path.parents[depth]), running_code()
+    text = source.code.get(source.script)
+    return source if code is None or text is None or is_code_of(text, code) else None
 
 
 def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Place:

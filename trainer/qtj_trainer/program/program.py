@@ -293,7 +293,7 @@ class Program:
     def _store(self, adapter: Adapter, data: bytes, metrics: Mapping[str, Any]) -> Result:
         """Stores weights and result, and deletes the checkpoints."""
         record = self._session.record
-        record.add_versions()
+        record.add_imports()
         warnings = (self._training.warning if self._training else "", record.warning)
         warning = "; ".join(filter(None, warnings))
         result = store_result(self._session.replica, adapter, data, metrics, warning)

@@ -15,6 +15,7 @@ from qtj_trainer.program.keras_model import KerasModel
 from qtj_trainer.program.session import Session
 from qtj_trainer.replica.captures import Captures, planned_captures
 from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.tracked import About
 from qtj_trainer.replica.training import Shown, Training
 from qtj_trainer.stored.artifacts import Result, store_object
 from qtj_trainer.stored.checkpoints import Checkpoints
@@ -60,7 +61,7 @@ class ProgramTraining(Training):
             planned = planned_captures(replica)
             self.start = self.begin(adapter, adapter.newest(self._checkpoints, replica.cluster))
             self.captures = Captures(replica, planned, self.start)
-        session.record.add_versions()
+        session.record.add_imports()
         run = run_name(replica.environment)
         self._board = ProgramCurves(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
         atexit.register(self._warn_if_unfinished)
@@ -167,11 +168,16 @@ class ProgramTraining(Training):
                 " spec.artifacts.weights names"
             )
 
+    def about(self) -> About:
+        """Returns the arguments of the program, and where its text comes from."""
+        return self._session.record.about(self._session.parameters)
+
     def shown(self, epoch: Epoch) -> Shown:
         """Returns the scores with Keras' names for accuracy and loss."""
         scores = epoch.scores
         others = {name: value for name, value in scores.items() if name not in _OWN_FIELDS}
-        return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"), others)
+        first = next((name for name in scores if name != "loss"), None)
+        return Shown(scores.get("val_accuracy"), scores.get("accuracy"), scores.get("val_loss"), others, first)
 
 
 def store_result(

@@ -59,10 +59,11 @@ class Session:
             UserError: If the environment is invalid, or the artifacts cannot be written.
             TryAgainError: If the store does not answer, or a peer was lost before all had met.
         """
-        source = running_source() if self._owns_process and not self.inferring else None
+        is_script = self._owns_process and not self.inferring
+        source = running_source() if is_script else None
         artifacts, note = place_of(self._environment, source)
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
-        self.record = SourceRecord(replica.store, source, self._environment)
+        self.record = SourceRecord(replica.store, source, self._environment, is_script=is_script)
         if self._owns_process:
             sys.excepthook = self._end_with_error
         show_log(leads=replica.cluster.leads)
@@ -74,7 +75,7 @@ class Session:
             replica.check()
             if replica.cluster.leads:
                 self.record.begin()
-        replica.serve(contract.Progress(epoch=0, epochs=epochs), "running")
+        replica.serve(contract.Progress(epoch=0, epochs=epochs), "preparing")  # imports, data, the model
         if not self.inferring:
             replica.meet()
 
@@ -137,7 +138,7 @@ class Session:
             # The traceback above starts with this file, which does not help the program's author.
             sys.__excepthook__(kind, problem.with_traceback(traceback), traceback)
             sys.stderr.flush()
-            exit_now(1)
+            self._leave(1)
 
     def _peers_watched(self) -> AbstractContextManager[None]:
         if "tensorflow" not in sys.modules:  # then it is no error of TensorFlow, whose import takes 7 seconds
@@ -148,4 +149,10 @@ class Session:
 
     def _fail(self, problem: TrainerError) -> NoReturn:
         report_error(self._environment, str(problem))
-        exit_now(problem.exit_code)
+        self._leave(problem.exit_code)
+
+    def _leave(self, code: int) -> NoReturn:
+        """Ends a process that has failed. What it has trained is sent before, also if it has not joined its job yet."""
+        if replica := getattr(self, "replica", None):
+            replica.tracked.flush()
+        exit_now(code)

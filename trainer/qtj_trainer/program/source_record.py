@@ -1,7 +1,8 @@
 """The record of a program among its artifacts: its text, and where it comes from. For the leader.
 
 begin          before training: text, arguments, commit, machine and image
-add_versions   once the program has imported what it trains with, and again when it ends
+add_imports    once the program has imported what it trains with, and again when it ends: versions, and modules that
+               were saved again before their import
 """
 
 import logging
@@ -10,13 +11,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from qtj_contract import Env
 from qtj_contract.origin import Origin, commit_of, machine
-from qtj_contract.program_source import ProgramSource
+from qtj_contract.program_source import ProgramSource, read_code
 from qtj_contract.stored_source import FOLDER, newest, origin_name, programs_from, stored_files
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.libraries import imported_versions
+from qtj_trainer.program.options_in import options_in
+from qtj_trainer.program.running_code import is_code_of, not_imported, running_code
+from qtj_trainer.replica.tracked import About
 from qtj_trainer.storage import Store
 
 __all__ = ["SourceRecord", "changes_of", "recorded_in"]
@@ -29,11 +34,24 @@ Programs = Mapping[str, ProgramSource]
 class SourceRecord:
     """Stores what a training runs. What cannot be stored never ends it."""
 
-    def __init__(self, store: Store, source: ProgramSource | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, store: Store, source: ProgramSource | None, environment: Mapping[str, str], *, is_script: bool
+    ) -> None:
+        """Stores nothing yet.
+
+        Args:
+            store: Where the artifacts are.
+            source: The program, if its file still has the text that runs.
+            environment: The environment.
+            is_script: Whether the process runs a script, and no notebook.
+        """
         self._store = store
         self._source = source
         self._environment = environment
+        self._is_script = is_script
         self._number = 0
+        self._is_ours_alone = False
+        self._not_imported: list[str] = []
         self._origin = Origin()
 
     @property
@@ -42,28 +60,69 @@ class SourceRecord:
         changed = self._origin.changed
         return f"a restart has continued the training with another program ({changed})" if changed else ""
 
+    def about(self, parameters: Mapping[str, Any]) -> About:
+        """Returns what a tracking server gets of the program: its arguments, and where its text comes from.
+
+        Args:
+            parameters: The values of the trial that it is part of.
+        """
+        if self._source is None:
+            return About("program", parameters)
+        script, code = self._source.script, self._source.digest
+        labels = {"script": script, "program": code, "commit": self._origin.commit}
+        return About(Path(script).stem, {**options_in(self._source.arguments), **parameters}, labels)
+
     def begin(self) -> None:
         """Stores the program, unless its training has recorded the same one last, and where it comes from."""
-        if self._source is None:
-            return
         try:
-            self._record(self._source)
+            self._source = source = self._source or (self._recorded() if self._is_script else None)
+            if source is None:
+                return
+            self._record(source)
             self._store.write(origin_name(self._number), self._origin.to_bytes())
         except TrainerError as problem:
             log.warning("the program is not recorded: %s", problem)
 
-    def add_versions(self) -> None:
-        """Stores the versions of the packages that the program has imported by now."""
+    def add_imports(self) -> None:
+        """Stores what the program has imported by now: versions of packages, and its own modules."""
         if not self._number:
             return
         versions = imported_versions()
         if versions == self._origin.versions:
             return
-        self._origin = replace(self._origin, versions=versions)
         try:
+            self._record_saved_again()
+            self._origin = replace(self._origin, versions=versions)
             self._store.write(origin_name(self._number), self._origin.to_bytes())
         except TrainerError as problem:
-            log.warning("the versions of packages are not recorded: %s", problem)
+            log.warning("what the program has imported is not recorded: %s", problem)
+
+    def _recorded(self) -> ProgramSource | None:
+        """Returns the program that runs from the newest record, which `qtj run` makes before a program starts."""
+        if not hasattr(sys.modules["__main__"], "__file__"):  # as after `python -c`
+            return None
+        code = running_code()
+        for each in recorded_in(self._store)[1].values():
+            if code and is_code_of(each.code.get(each.script, ""), code):
+                return replace(each, arguments=sys.argv[1:])
+        log.warning("the program was saved again since it started, and its earlier text, which runs, is not recorded")
+        return None
+
+    def _record_saved_again(self) -> None:
+        """Stores modules that were saved again after the program had started, and before it has imported them."""
+        if self._source is None:
+            return
+        root = _root_of(self._source)
+        waiting, self._not_imported = self._not_imported, []
+        now = {name: text for name in waiting if (text := read_code(root / name)) is not None}
+        source = replace(self._source, code={**self._source.code, **now})
+        if source == self._source:
+            return
+        self._source = source
+        if self._is_ours_alone:
+            self._write(source)
+        else:
+            self._record(source)
 
     def _record(self, source: ProgramSource) -> None:
         """Stores the program, unless the newest record is of the same one and of the same job.
@@ -75,14 +134,21 @@ class SourceRecord:
         before = _stored_origin(self._store, number)
         is_ours = bool(number) and before.job_uid in {"", uid}  # the command does not know the uid yet
         changed = changes_of(earlier, source, is_job=bool(uid)) if is_ours else []
-        if changed and uid:
+        is_restart = bool(uid) and before.job_uid == uid
+        if changed and is_restart:
             log.warning("this job goes on with another program: %s", "; ".join(changed))
-        words = [*filter(None, [before.changed]), *changed] if is_ours and uid else []
+        words = [*filter(None, [before.changed]), *changed] if is_restart else []
         self._origin = replace(_origin_of(source, self._environment), changed="; ".join(words))
-        self._number = number if is_ours and not changed else number + 1
-        if self._number > number:
-            for name, data in stored_files({source.script: source}, self._number).items():
-                self._store.write(name, data)
+        is_new = bool(changed) or not is_ours
+        self._is_ours_alone = is_new or not is_restart
+        self._number = number + is_new
+        if is_new:
+            self._write(source)
+        self._not_imported = not_imported(_root_of(source), source.code)
+
+    def _write(self, source: ProgramSource) -> None:
+        for name, data in stored_files({source.script: source}, self._number).items():
+            self._store.write(name, data)
 
 
 def recorded_in(store: Store) -> tuple[int, Programs]:
@@ -108,11 +174,15 @@ def _stored_origin(store: Store, number: int) -> Origin:
 
 
 def _origin_of(source: ProgramSource, environment: Mapping[str, str]) -> Origin:
-    path = getattr(sys.modules["__main__"], "__file__", None)
-    root = Path(path).resolve().parents[source.script.count("/")] if path else Path.cwd()
     return Origin(
         job_uid=environment.get(Env.JOB_UID, ""),
-        commit=commit_of(root, list(source.code)),
+        commit=commit_of(_root_of(source), list(source.code)),
         machine=machine(),
         image="" if environment.get(Env.PROGRESS_LOG) else environment.get(Env.IMAGE, ""),  # `qtj run` starts no image
     )
+
+
+def _root_of(source: ProgramSource) -> Path:
+    """Returns the folder of a program's modules."""
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    return Path(path).resolve().parents[source.script.count("/")] if path else Path.cwd()

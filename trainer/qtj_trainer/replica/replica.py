@@ -22,6 +22,7 @@ from qtj_trainer.errors import TrainerError
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.replica.telemetry import Telemetry, check_free, port_from
 from qtj_trainer.replica.termination import write_message
+from qtj_trainer.replica.tracked import Tracked
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.report.report import store_report, stored_report
@@ -45,6 +46,7 @@ class Replica:
         cluster: The processes that train together.
         store: The artifacts.
         telemetry: What the progress endpoint answers.
+        tracked: What a tracking server gets of the training.
     """
 
     environment: Mapping[str, str] = field(repr=False)
@@ -52,6 +54,7 @@ class Replica:
     cluster: Cluster
     store: Store
     telemetry: Telemetry
+    tracked: Tracked
 
     @classmethod
     def join(cls, environment: Mapping[str, str], stop: Stop, artifacts: str, *, may_evaluate: bool = False) -> Self:
@@ -69,7 +72,8 @@ class Replica:
         cluster = Cluster.from_environment(environment, may_evaluate=may_evaluate)
         telemetry = Telemetry(contract.Progress(epoch=0))
         telemetry.clock.deadline = contract.progress_deadline(environment.get(contract.Env.PROGRESS_DEADLINE))
-        return cls(environment, stop, cluster, open_store(artifacts), telemetry)
+        store = open_store(artifacts)
+        return cls(environment, stop, cluster, store, telemetry, Tracked(environment, store))
 
     @property
     def job_uid(self) -> str:
@@ -209,7 +213,9 @@ class Replica:
                 result = store()
         leave_together()
         if result:
-            self.write_message(result.message(self._reported(result)))
+            report = self._reported(result)
+            self.write_message(result.message(report))
+            self.tracked.finish(result, report)
 
     def _reported(self, result: Result) -> str:
         """Stores the report of a finished training; returns its address, which is empty if there is none."""

@@ -17,10 +17,11 @@ from typing import NamedTuple, Protocol
 import qtj_contract as contract
 from qtj_trainer.errors import DivergedError, StoppedError
 from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.tracked import About
 from qtj_trainer.report.stored_progress import StoredProgress
 from qtj_trainer.stored.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.stored.position import Epoch, Position
-from qtj_trainer.stored.progress_log import log_progress
+from qtj_trainer.stored.progress_log import log_progress, logged_epochs
 
 __all__ = ["Numbers", "Shown", "Training"]
 
@@ -47,6 +48,7 @@ class Shown(NamedTuple):
     training_accuracy: float | None
     validation_loss: float | None
     others: Mapping[str, float]
+    first: str | None
 
 
 class Training(ABC):
@@ -100,7 +102,19 @@ class Training(ABC):
             self.telemetry.progress = self.progress(position)
         if self.replica.cluster.leads:
             self._record.begin()
+            self._track(position)
         return position
+
+    def _track(self, position: Position) -> None:
+        """Opens the run at the tracking server. Epochs that this attempt repeats are its own."""
+        earlier = self._record.epochs() or logged_epochs(self.replica.environment)
+        known = [each for each in earlier if each.number <= position.epochs]
+        is_resumed = position.step > 0 or self.replica.attempt > 1
+        self.replica.tracked.begin(self.about(), known, is_resumed=is_resumed)
+
+    @abstractmethod
+    def about(self) -> About:
+        """Returns what is trained, for a tracking server."""
 
     def expect_steps(self, steps: int, devices: int | None = None) -> None:
         """Sets the number of steps of the whole training, and the number of devices."""
@@ -125,6 +139,7 @@ class Training(ABC):
             validation_loss=shown.validation_loss,
             training_accuracy=shown.training_accuracy,
             scores=shown.others,
+            metric=shown.first,
             examples_per_second=position.last.examples_per_second or None,
             gradient_variance=position.last.gradient_variance,
             best_epoch=position.best.number if position.best else None,
@@ -152,6 +167,7 @@ class Training(ABC):
         if self.replica.cluster.leads:
             log_progress(self.replica.environment, self.telemetry.progress)
             self._record.add(self.telemetry.progress)
+            self.replica.tracked.add(self.telemetry.progress)
 
     def reach(self, position: Position, seconds: float, *, settled: bool = True) -> None:
         """Does what is due at a position between two steps.

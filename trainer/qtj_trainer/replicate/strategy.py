@@ -19,14 +19,13 @@ from contextlib import contextmanager, suppress
 from qtj_contract.printable import reason_of
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.replicate.quiet import without_plugin_noise
 from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.tracer import patch_tracer, serve_profiles
 
 patch_tracer()
-with without_plugin_noise():
-    import tensorflow as tf
+
+import tensorflow as tf  # noqa: E402  the tracer is patched before
 
 __all__ = [
     "diverging_together",

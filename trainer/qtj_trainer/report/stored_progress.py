@@ -5,12 +5,12 @@ they are in the folder of the run already, and nothing is stored here.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import qtj_contract as contract
 from qtj_contract import run_name as contract_run_name
-from qtj_contract.progress_log import moments_of_attempts, progress_line
+from qtj_contract.progress_log import EpochRecord, moments_of_attempts, progress_line, read_progress
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.stored.periodic_upload import PeriodicUpload
@@ -61,6 +61,10 @@ class StoredProgress:
             return
         self._text += progress_line(progress, self._attempt, datetime.now(UTC))
         self._copies.grown()
+
+    def epochs(self) -> Sequence[EpochRecord]:
+        """Returns the epochs of all attempts."""
+        return read_progress(self._text).epochs
 
     def flush(self) -> None:
         """Stores what was added."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qtj_trainer.loop.stopping import has_stopped
 from qtj_trainer.replica.captures import Captures, planned_captures
+from qtj_trainer.replica.tracked import About
 from qtj_trainer.replica.training import Shown, Training
 from qtj_trainer.run.training_run import Run
 from qtj_trainer.stored.checkpoints import Checkpoint
@@ -49,6 +50,9 @@ class WorkloadTraining(Training):
             try:
                 end = self._take_steps(start)
                 self._introduce(start)
+            except BaseException:
+                self.replica.tracked.flush()
+                raise
             finally:
                 self.flush()  # also of a training that fails, whose epochs its user looks for
         if end.best and has_stopped(end, self._run.options):
@@ -64,8 +68,15 @@ class WorkloadTraining(Training):
         held_out = {f"val_{name}": value for name, value in epoch.scores.items() if name != accuracy}
         others = {**training, **held_out}
         if accuracy is None:
-            return Shown(None, None, epoch.validation_loss, others)
-        return Shown(epoch.scores[accuracy], epoch.training_scores.get(accuracy), epoch.validation_loss, others)
+            return Shown(None, None, epoch.validation_loss, others, next(iter(held_out), None))
+        known = epoch.training_scores.get(accuracy)
+        return Shown(epoch.scores[accuracy], known, epoch.validation_loss, others, "val_accuracy")
+
+    def about(self) -> About:
+        """Returns the options of the workload, with those that its data decide."""
+        run = self._run
+        options = asdict(run.workload.as_run(run.options, self._loop.model))
+        return About(run.workload.name, {"workload": run.workload.name, **options})
 
     def end_epoch(self, position: Position) -> None:
         """Reports an epoch."""

@@ -1,0 +1,159 @@
+"""Everything that looks after the jobs of one namespace, or after those of all.
+
+An operator for several namespaces has a scope for each. They share the connection and its limits, and neither cache nor
+queue: jobs of a namespace that is missing, or whose rights are, hold up no others.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from qtj_operator.cluster.api import ApiClient
+from qtj_operator.cluster.installed import check_installed
+from qtj_operator.cluster.progress import ProgressPoller
+from qtj_operator.cluster.reflector import CHILDREN, Reflector
+from qtj_operator.cluster.watch import watch
+from qtj_operator.controller.cache import Cache
+from qtj_operator.controller.cached_client import CachedClient
+from qtj_operator.controller.client import ApiError, Key
+from qtj_operator.controller.fair_limit import FairLimit
+from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.reconcile import Reconciler
+from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.watch_handler import WatchHandler
+from qtj_operator.core.platform import Platform
+
+__all__ = ["Scope", "Shared", "until_one_ends"]
+
+log = logging.getLogger(__name__)
+
+_AGAIN_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What the scopes of an operator have in common.
+
+    Attributes:
+        client: The connection to the API server.
+        metrics: What is counted.
+        jobs: The jobs that are known.
+        limit: How many requests are under way at once.
+        platform: What pods run on.
+    """
+
+    client: ApiClient
+    metrics: Metrics
+    jobs: Jobs
+    limit: FairLimit
+    platform: Platform
+
+
+class Scope:
+    """One namespace, or all of them.
+
+    Args:
+        namespace: The only namespace to look after; None for all.
+        queue: Keys of jobs that are worth a look.
+        shared: What it has in common with others.
+    """
+
+    def __init__(self, namespace: str | None, queue: WorkQueue[Key], shared: Shared) -> None:
+        self._namespace = namespace
+        self._shared = shared
+        client, cache = shared.client, Cache()
+        self._handler = handler = WatchHandler(cache, queue.add_news)
+        self._poller = ProgressPoller(queue.add_news)
+        cached = CachedClient(client, cache, queue.add, shared.limit)
+        reconciler = Reconciler(
+            cached, self._poller, client.now, shared.jobs, shared.metrics,
+            platform=shared.platform, is_current=cache.is_current,
+        )  # fmt: skip
+        self._runtime = Runtime(
+            cached, reconciler.reconcile, queue, namespace,
+            jobs=shared.jobs, metrics=shared.metrics, filled=handler.filled,
+        )  # fmt: skip
+        self._reflectors = [Reflector(client, resource, namespace, handler) for resource in CHILDREN]
+        self._refused = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether its resync runs, once it has begun."""
+        return self._runtime.alive
+
+    @property
+    def ready(self) -> bool:
+        """Whether it knows all its jobs, or may not know them: that is for its administrator to change."""
+        return self._refused or self._handler.is_filled
+
+    async def run(self, *, awaits_rights: bool) -> None:
+        """Runs until cancelled.
+
+        Args:
+            awaits_rights: Whether to wait for the right to list jobs, as long as there is none.
+        """
+        if awaits_rights:
+            await self._await_rights()
+        shared, handler, namespace = self._shared, self._handler, self._namespace
+        await until_one_ends(
+            self._runtime.run(),
+            _again(self._poller.run, "progress"),
+            _again(lambda: watch(shared.client.transport, shared.metrics, handler, namespace), "the watch of jobs"),
+            *(reflector.run() for reflector in self._reflectors),
+        )
+
+    async def _await_rights(self) -> None:
+        """Waits until jobs may be listed. A namespace that does not exist is refused as well, and may come."""
+        while True:
+            if await self._may_list():
+                return
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def _may_list(self) -> bool:
+        told = self._refused
+        try:
+            await check_installed(self._shared.client, self._namespace, patient=True)
+        except ApiError as error:
+            if error.code != HTTPStatus.FORBIDDEN:
+                raise
+            self._refused = True
+            if not told:
+                log.warning("jobs in namespace %s are left alone until they may be listed: %s", self._namespace, error)
+        else:
+            self._refused = False
+            if told:
+                log.info("jobs in namespace %s may be listed now", self._namespace)
+        return not self._refused
+
+
+async def _again(run: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
+    """Runs something that ends only when the operator does, again where an error of our own or of a library ended it.
+
+    The process would otherwise end at each start, if one object causes the error.
+    """
+    while True:
+        try:
+            return await run()
+        except ApiError:
+            raise
+        except Exception:
+            log.exception("%s ended, which is a defect of the operator; next try in %.0f s", what, _AGAIN_SECONDS)
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
+async def until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Runs all at once; the end of one is the end of all, and its error the error of all."""
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,1 @@
+"""What a tracking server, such as MLflow, gets of a training."""

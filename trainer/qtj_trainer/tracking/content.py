@@ -1,0 +1,58 @@
+"""What a tracking server gets of a training: what it is, the numbers of its epochs, and its result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from qtj_contract import Progress, named_numbers
+from qtj_contract.progress_log import EpochRecord
+from qtj_contract.secret_names import is_secret
+
+__all__ = ["Description", "Point", "described", "numbers_of"]
+
+_NOT_SHOWN = "(not shown)"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a training is.
+
+    Attributes:
+        run: Its id: the same in all attempts, and in no other training.
+        name: Its name, for people.
+        milliseconds: When this attempt began, since 1970.
+        parameters: Its settings, by name.
+        labels: Where it comes from, by name; a later attempt may have others.
+    """
+
+    run: str
+    name: str
+    milliseconds: int
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The numbers of an epoch.
+
+    Attributes:
+        epoch: Its number.
+        milliseconds: When it ended, since 1970.
+        numbers: Finite numbers by name.
+    """
+
+    epoch: int
+    milliseconds: int
+    numbers: Mapping[str, float]
+
+
+def described(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Returns settings as text, without those whose name says that they are secret."""
+    return {name: _NOT_SHOWN if is_secret(name) else str(value) for name, value in settings.items()}
+
+
+def numbers_of(epoch: Progress | EpochRecord) -> dict[str, float]:
+    """Returns the numbers of an epoch by name, with its speed if that is known."""
+    speed = epoch.examples_per_second
+    return {**named_numbers(epoch), **({"examples_per_second": speed} if speed else {})}

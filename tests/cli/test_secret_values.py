@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from qtj.local.hidden import recorded, restored
+from qtj.local.hidden import recorded, restored, shown
 from qtj.local.key import keyed_digest
 from qtj.report.job import job_content
 from qtj.runs.resume_policy import is_resumable
-from qtj_contract.secret_names import is_secret
+from qtj_contract.secret_names import has_password, is_secret
 from qtj_operator.api.status import Status
 from tests.cli.earlier import Desk, start
 from tests.cli.qtj import qtj
@@ -59,6 +59,25 @@ def test_these_names_say_that_the_value_is_secret(name: str) -> None:
 )
 def test_these_names_do_not(name: str) -> None:
     assert not is_secret(name)
+
+
+WITH_PASSWORD = f"https://me:{SECRET}@pypi.example.com/simple"
+
+
+@pytest.mark.parametrize("value", [WITH_PASSWORD, f"--index-url {WITH_PASSWORD}", f"http://:{SECRET}@proxy:3128"])
+def test_an_address_with_a_password_is_in_no_record_and_no_page(value: str) -> None:
+    job = with_env(value, "PIP_INDEX_URL")
+    job["spec"]["program"] = {"configMap": "a", "entry": "a.py", "requirements": {"file": "r.txt", "index": value}}
+    job["spec"]["template"]["spec"]["containers"][0]["args"] = [value]
+    record = {**record_of(spec=job["spec"]), "kind": "QuantumTrainingJob"}
+
+    assert SECRET not in json.dumps([recorded(record), shown(record)])
+    assert restored(recorded(record), job["spec"])["spec"] == job["spec"], "a run goes on with the same file"
+
+
+@pytest.mark.parametrize("value", ["https://example.com:8080/a@b", "http://mlflow:5000", "me:you@host", "a://b c:d@e"])
+def test_an_address_without_a_password_stays(value: str) -> None:
+    assert not has_password(value)
 
 
 def test_a_record_has_neither_the_value_nor_a_digest_that_can_be_tried(folder: Path) -> None:

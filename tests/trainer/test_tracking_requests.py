@@ -43,6 +43,7 @@ def test_what_time_may_cure_is_tried_again(status: int, body: str, why: str) -> 
         (404, "<html>", "404 Not Found"),
         (200, "<html>", "its answer is not that of MLflow"),
         (200, "[1]", "its answer is not that of MLflow"),
+        (200, "[" * 100_000, "its answer is not that of MLflow"),
         (200, '{"experiment": 3}', "its answer is not that of MLflow"),
         (200, '{"experiment": {"experiment_id": "0"}, "run": {}}', "its answer is not that of MLflow"),
     ],

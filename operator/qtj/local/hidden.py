@@ -1,7 +1,8 @@
-"""What records and pages leave out: values of variables whose name says that they are secret.
+"""What records and pages leave out: values of variables that are secret by their name, and addresses with a password.
 
-A record is for the next run, which has the file with the job. So the record needs no such value, only whether it is
-still the same: it has a digest that is made with the key of this user. A page has neither.
+That of an index of packages or of a proxy often has one. A record is for the next run, which has the file with the job.
+So the record needs no such value, only whether it is still the same: it has a digest that is made with the key of this
+user. A page has neither.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 from qtj.local.key import keyed_digest
 from qtj.local.records import without_digest
-from qtj_contract.secret_names import is_secret
+from qtj_contract.secret_names import has_password, is_secret
 
 __all__ = ["recorded", "recorded_spec", "restored", "shown"]
 
@@ -55,7 +56,9 @@ def _job_without(job: Mapping[str, Any], hide: Hide) -> dict[str, Any]:
 
 
 def _without(value: Any, hide: Hide) -> Any:
-    """Returns a value with other texts in place of secret ones, wherever it has variables."""
+    """Returns a value with other texts in place of secret ones, wherever it has them."""
+    if isinstance(value, str):
+        return hide("", value) if has_password(value) else value
     if isinstance(value, list):
         return [_without(each, hide) for each in value]
     if not isinstance(value, Mapping):
@@ -68,5 +71,5 @@ def _without(value: Any, hide: Hide) -> Any:
 
 def _variable(one: Any, hide: Hide) -> Any:
     if not isinstance(one, Mapping) or not one.get("value") or not is_secret(str(one.get("name"))):
-        return one
+        return _without(one, hide)
     return {**one, "value": hide(str(one["name"]), str(one["value"]))}

@@ -10,6 +10,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 
+from qtj_contract.values import decoded
+
 __all__ = ["API", "NOT_MLFLOW", "Api", "RefusedError", "UnreachableError"]
 
 API = "api/2.0/mlflow"
@@ -109,12 +111,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def _decoded(text: bytes) -> dict[str, Any]:
     try:
-        decoded = json.loads(text or b"{}")
+        answer = decoded(text or b"{}")
     except ValueError:
-        decoded = None
-    if not isinstance(decoded, dict):
+        answer = None
+    if not isinstance(answer, dict):
         raise RefusedError(NOT_MLFLOW)
-    return decoded
+    return answer
 
 
 def _failure(problem: HTTPError) -> RefusedError | UnreachableError:
@@ -132,7 +134,7 @@ def _failure(problem: HTTPError) -> RefusedError | UnreachableError:
 def _told(problem: HTTPError) -> tuple[str, str]:
     """Returns the code and the message that MLflow gives for a failure."""
     try:
-        told = json.loads(problem.read(_MOST_BYTES))
+        told = decoded(problem.read(_MOST_BYTES))
         return str(told.get("error_code", "")), _in_one_line(str(told.get("message", "")))
     except (OSError, HTTPException, ValueError, AttributeError):
         return "", ""

@@ -59,3 +59,15 @@ def test_what_is_suspended_after_training_is_inference() -> None:
     moments = happened((4, Reason.WEIGHTS_STORED, "stored"), (5, Reason.SUSPENDED, ""), (6, Reason.RESUMED, ""))
 
     assert attempts_of(START, moments, at(9)) == [Attempt(1, START, 4.0, "stored")]
+
+
+def test_a_finished_training_that_goes_on_with_more_epochs_has_another_attempt() -> None:
+    moments = happened(
+        (1, Reason.ALL_REPLICAS_READY, ""), (4, Reason.WEIGHTS_STORED, "stored"), (5, Reason.RESUMED, ""),
+        (6, Reason.ALL_REPLICAS_READY, ""), (8, Reason.WEIGHTS_STORED, "stored again"), (8, Reason.INFERRING, ""),
+    )  # fmt: skip
+
+    assert attempts_of(START, moments, at(9)) == [
+        Attempt(1, START, 4.0, "stored"),
+        Attempt(2, at(5), 3.0, "stored again"),
+    ]

@@ -97,15 +97,17 @@ def _changes(moments: Sequence[Moment]) -> Iterator[tuple[datetime, str]]:
 
 
 def _attempts(since: datetime, moments: Sequence[Moment], end: datetime) -> Iterator[Attempt]:
-    number, is_active = 1, True
+    number, is_active, is_trained = 1, True, False
     for moment in moments:
         if is_active and _STAGES.get(moment.reason) in _ENDS_OF_ATTEMPTS:
             yield Attempt(number, since, max(0.0, (moment.time - since).total_seconds()), moment.message)
             is_active = False
-        if moment.reason in _TRAINED:
-            return  # from now on, inference is suspended or retried, not training
+        is_trained = is_trained or moment.reason in _TRAINED  # inference is suspended or retried, not training
         if moment.reason in _NEXT_ATTEMPT:
-            number, since, is_active = number + 1, moment.time, True
+            since = moment.time
+        is_again = is_trained and moment.reason == Reason.ALL_REPLICAS_READY  # with more epochs
+        if is_again or (moment.reason in _NEXT_ATTEMPT and not is_trained):
+            number, is_active, is_trained = number + 1, True, False
     if is_active:
         yield Attempt(number, since, max(0.0, (end - since).total_seconds()))
 

@@ -30,7 +30,7 @@ def decided_by(world: World) -> str:
 
 
 _OF_TRAINING = (
-    "trained suspended overdue respecified lost_replica no_progress lone_replica resized scaled_down superseded"
+    "trained suspended overdue leaving respecified lost_replica no_progress lone_replica resized scaled_down superseded"
     " backing_off incomplete drifted scaled_up"
 )
 

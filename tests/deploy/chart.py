@@ -22,7 +22,7 @@ DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm"
 _VERSION = f"--kube-version={kubernetes_version()}"
 """Without a cluster, Helm cannot ask which Kubernetes the chart is for."""
-_ADDED = ("tensorboard", "priorityLevel")
+_ADDED = ("tensorboard", "priorityLevel", "jobSettings")
 """Values that the first chart did not have: `helm upgrade --reuse-values` gives those of the earlier chart alone."""
 
 

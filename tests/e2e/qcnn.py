@@ -167,7 +167,7 @@ def _inference(checks: Checks, namespace: str) -> None:
 def _readable(checks: Checks, namespace: str) -> None:
     table = kubectl("-n", namespace, "get", "qtj", JOB)
     header, row = table.splitlines()
-    checks.equal("columns", header.split(), ["NAME", "PHASE", "READY", "EPOCH", "LOSS", "RESTARTS", "AGE"])
+    checks.equal("columns", header.split(), ["NAME", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "RESTARTS", "AGE"])
     checks.that("the row says it all", row.split()[:2] == [JOB, "Complete"] and len(row.split()) == 7, table)
     checks.equal("the last epoch is shown", row.split()[3], "25")
     print(table)

@@ -38,6 +38,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
     "Operate": (
         "operations/install",
         "operations/access",
+        "operations/defaults",
         "operations/upgrade",
         "operations/monitor",
         "operations/alerts",

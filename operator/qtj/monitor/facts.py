@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qtj.monitor.replica import Replica
+from qtj.monitor.replica import Replica, spec_of
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
+from qtj_operator.api.platform_policy import Given, given_to
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.controller.client import Object
 from qtj_report.sparkline import sparkline
 from qtj_report.wording import metric_name
@@ -38,7 +41,16 @@ def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
         yield "weights", weights["uri"]
     for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
         yield metric_name(name, "inference", curves=["loss"]), f"{value:.4g}"
+    for given in _given(status, seen.job):
+        yield "platform", f"{given.field} is {given.value}, the {given.source} of the platform"
     yield from seen.places.items()
+
+
+def _given(status: Mapping[str, Any], job: Object) -> Iterator[Given]:
+    """Yields the values that a job has from its platform."""
+    policy, spec = read_status({"status": status}).platform_policy, spec_of(job)
+    if policy is not None and spec is not None:
+        yield from given_to(spec.run_policy or RunPolicy(), spec.tensorboard, policy)
 
 
 def _profile(profile: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from qtj_contract.version import installed_version
 from qtj_operator.api.names import API_VERSION, GROUP
+from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
 from qtj_operator.cluster.account import account_of
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
@@ -54,12 +55,14 @@ class Settings:
         port: Where to answer probes and Prometheus; 0 for nowhere.
         lease_namespace: Where operators agree on a leader; None to work without asking.
         tensorboard_image: The image of TensorBoard for jobs that name none.
+        jobs: Defaults and ceilings for jobs.
     """
 
     namespace: str | None
     port: int
     lease_namespace: str | None
     tensorboard_image: str
+    jobs: PlatformSettings = NO_SETTINGS
 
 
 @dataclass(slots=True)
@@ -112,7 +115,7 @@ async def _run(
     poller = ProgressPoller(queue.add_news)
     cached = CachedClient(client, cache, queue.add, limit)
     account = account_of(client.transport.configuration.api_key.get("BearerToken", ""))
-    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image, account=account)
+    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image, settings=settings.jobs, account=account)
     reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_current=cache.is_current)
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace,

@@ -6,6 +6,7 @@ from typing import Any
 from qtj.monitor.replica import Replica, spec_of
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
+from qtj_contract.digits import in_digits
 from qtj_operator.api.platform_policy import Given, given_to
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.run_policy import RunPolicy
@@ -40,7 +41,7 @@ def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
     if weights := status.get("weights"):
         yield "weights", weights["uri"]
     for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
-        yield metric_name(name, "inference", curves=["loss"]), f"{value:.4g}"
+        yield metric_name(name, "inference", curves=["loss"]), in_digits(value)
     for given in _given(status, seen.job):
         yield "platform", f"{given.field} is {given.value}, the {given.source} of the platform"
     yield from seen.places.items()
@@ -92,6 +93,6 @@ def _restarts(status: Mapping[str, Any]) -> str:
 def _evaluated(evaluation: Mapping[str, Any]) -> str:
     """Returns the last result of the evaluator."""
     measured = {"validation loss": evaluation.get("validationLoss"), "accuracy": evaluation.get("accuracy")}
-    numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
+    numbers = ", ".join(f"{name} {in_digits(value)}" for name, value in measured.items() if value is not None)
     step = f", step {evaluation['step']}" if evaluation.get("step") else ""
     return f"epoch {evaluation['epoch']}{step}" + (f": {numbers}" if numbers else "")

@@ -169,12 +169,15 @@ def test_a_pod_that_is_gone_leaves_its_last_message(place: Place) -> None:
 def test_following_a_job_that_never_starts_ends_with_it(place: Place) -> None:
     place.pod(place.job(status={"phase": "Pending"}), node=NODE)
     following = place.start("logs", "qcnn", "-f")
+    assert following.stderr is not None
+    told = following.stderr.readline()
 
     place.deletes("qcnn-worker-0")
     place.sets(phase="Failed")
     rest, _ = rest_of(following)
 
     assert (following.returncode, rest) == (0, "")
+    assert told.startswith("qtj: qcnn-worker-0.1 has not started, and so has no log: `qtj events qcnn -n ")
 
 
 def test_a_reader_that_leaves_ends_it(place: Place, kubelet: Kubelet) -> None:

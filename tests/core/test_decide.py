@@ -43,7 +43,7 @@ _OF_TRAINING = (
             TRAINING,
             _OF_TRAINING,
         ),
-        (INFERENCE, "suspended overdue superseded inferring"),
+        (INFERENCE, "suspended overdue leaving superseded inferring"),
         (OVER, "rechecked retried finished"),
     ],
 )

@@ -171,6 +171,8 @@ class _Following:
                 f"{self._key[1]} has {len(logs)} logs, and {_MOST} can be followed at once: name a replica, such as "
                 f"{logs[0].name}"
             )
+        if logs and not self._readers and all(log.is_unstarted for log in logs):
+            _complain(_unstarted(logs, self._key, phase_message(job.get("status") or {})))
         for log in logs:
             if log.uid not in self._readers:
                 self._readers[log.uid] = asyncio.create_task(self._follow(log))

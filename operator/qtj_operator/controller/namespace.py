@@ -1,7 +1,8 @@
-"""Asks whether a namespace is being deleted, where pods of a gang that runs are: then its jobs go too."""
+"""Asks whether a namespace is being deleted, where what a job runs is: then the job goes too."""
 
 from dataclasses import replace
 
+from qtj_operator.api.status import InferencePhase
 from qtj_operator.controller.client import ApiError, Client, Object, Resource
 from qtj_operator.core.observed import Observed
 
@@ -15,7 +16,7 @@ async def with_namespace(client: Client, seen: Observed) -> Observed:
 
     An operator that may not read namespaces, or gets no answer, does without: a disruption it is then.
     """
-    if not _loses_pods(seen):
+    if not _loses_children(seen):
         return seen
     try:
         found = await client.get(Resource.NAMESPACES, None, seen.job.namespace)
@@ -24,13 +25,15 @@ async def with_namespace(client: Client, seen: Observed) -> Observed:
     return replace(seen, namespace_ends=found is not None and _ends(found))
 
 
-def _loses_pods(seen: Observed) -> bool:
-    """Whether members of a gang that trains are being deleted, or are gone."""
-    job = seen.job
-    if not seen.gang_has_run or job.is_trained or job.is_over or job.is_suspended or job.spec.suspend:
+def _loses_children(seen: Observed) -> bool:
+    """Whether pods of a gang that trains, or an inference Job that runs, are being deleted or are gone."""
+    job, inference = seen.job, seen.job.status.inference
+    if job.is_over or job.is_suspended or job.spec.suspend:
         return False
-    alone = job.stands_alone
-    return any(pod.deleting for pod in seen.gang) or any(not alone(each.role) for each in seen.missing)
+    if job.is_trained:
+        ran = inference is not None and inference.phase == InferencePhase.RUNNING
+        return ran and (seen.inference is None or seen.inference.deleting)
+    return seen.gang_has_run and (bool(seen.missing) or any(pod.deleting for pod in seen.current))
 
 
 def _ends(namespace: Object) -> bool:

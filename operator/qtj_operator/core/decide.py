@@ -95,6 +95,7 @@ INFERENCE = Stage(
     policies=(
         suspended,  # no pods, until it is resumed
         overdue,  # a deadline has passed
+        leaving,  # its namespace is being deleted: it goes with it
         superseded,  # delete pods of an earlier attempt, which use machines
         inferring,  # inference, then Complete
     ),

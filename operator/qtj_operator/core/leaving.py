@@ -15,4 +15,5 @@ def leaving(seen: Observed, _now: datetime) -> Wait | None:
     if not seen.namespace_ends:
         return None
     message = f"namespace {seen.job.namespace} is being deleted, and this job with it"
-    return Wait(conditions=(conditions.not_running(Reason.TERMINATING, message),))
+    told = conditions.not_complete if seen.job.is_trained else conditions.not_running
+    return Wait(conditions=(told(Reason.TERMINATING, message),))

@@ -67,7 +67,7 @@ class Observed:
         board: Its TensorBoard, if it may have one.
         obstacle: What the API server has refused, until it is tried again.
         told: What the last event about the pod says that takes long to start.
-        namespace_ends: Whether its namespace is being deleted; asked only where pods of a gang that runs are.
+        namespace_ends: Whether its namespace is being deleted; asked only where what it runs is.
         looked: When the last pass over it was done; None where this operator has done none.
         repairs_due: When what others edit may be repaired again; None for now.
     """

@@ -33,7 +33,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 66, 422, 12, 226
 _DOTTED_POINTS = 60
 """Up to so many points, each has a dot that shows its numbers."""
 
-_NAME_END, _TICK_GAP = 24, 8
+_NAME_END, _TICK_GAP = 22, 8
 """Where the name of an axis at the left ends on a phone, and the space between its numbers and the axis."""
 
 _MARK_LINE, _MARK_LINES = 18, 4
@@ -43,7 +43,7 @@ _NAME = 8
 _LETTER = 10.0
 """The width of a letter on a phone, where they are largest."""
 
-_DIGIT, _POINT = 9.6, 5.0
+_DIGIT, _POINT = 10.9, 6.2
 """The widths of a digit and of a point or a minus there."""
 
 Point = tuple[float, float]

@@ -1,5 +1,6 @@
 """Charts as SVG: curves with a legend, and points in a plane."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -32,12 +33,18 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 66, 422, 12, 226
 _DOTTED_POINTS = 60
 """Up to so many points, each has a dot that shows its numbers."""
 
+_NAME_END, _TICK_GAP = 22, 8
+"""Where the name of an axis at the left ends on a phone, and the space between its numbers and the axis."""
+
 _MARK_LINE, _MARK_LINES = 18, 4
 """The distance of the lines for names of marks, and how many there are."""
 _NAME = 8
 """Letters of a class that fit beside a matrix."""
 _LETTER = 10.0
 """The width of a letter on a phone, where they are largest."""
+
+_DIGIT, _POINT = 10.9, 6.2
+"""The widths of a digit and of a point or a minus there."""
 
 Point = tuple[float, float]
 
@@ -209,6 +216,8 @@ class _Frame:
 
     def __init__(self, x: Axis, y: Axis) -> None:
         self.x, self.y = x, y
+        widest = max(_width(y.text(tick)) for tick in y.ticks)
+        self._begin = max(_LEFT, math.ceil(_NAME_END + widest + _TICK_GAP))
 
     def place(self, point: Point) -> tuple[str, str]:
         """Returns where a point is, in units of the picture."""
@@ -216,7 +225,7 @@ class _Frame:
         return f"{self.left(x):.1f}", f"{self.top(y):.1f}"
 
     def left(self, x: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * self.x.place(x)
+        return self._begin + (_RIGHT - self._begin) * self.x.place(x)
 
     def top(self, y: float) -> float:
         return _BOTTOM - (_BOTTOM - _TOP) * self.y.place(y)
@@ -229,16 +238,21 @@ class _Frame:
         """Yields grid, ticks and names of the axes."""
         for tick in self.y.ticks:
             y = f"{self.top(tick):.1f}"
-            yield node("line", x1=_LEFT, x2=_RIGHT, y1=y, y2=y, class_="grid")
-            yield node("text", self.y.text(tick), x=_LEFT - 8, y=y, dy="0.35em", text_anchor="end")
+            yield node("line", x1=self._begin, x2=_RIGHT, y1=y, y2=y, class_="grid")
+            yield node("text", self.y.text(tick), x=self._begin - _TICK_GAP, y=y, dy="0.35em", text_anchor="end")
         for tick in self.x.ticks:
             x = f"{self.left(tick):.1f}"
             yield node("line", x1=x, x2=x, y1=_BOTTOM, y2=_BOTTOM + 5, class_="axis")
             yield node("text", self.x.text(tick), x=x, y=_BOTTOM + 8, dy="1em", text_anchor="middle")
-        yield node("line", x1=_LEFT, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis")
-        yield node("text", x_label, x=(_LEFT + _RIGHT) / 2, y=HEIGHT - 6, text_anchor="middle", class_="name")
+        yield node("line", x1=self._begin, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis")
+        yield node("text", x_label, x=(self._begin + _RIGHT) / 2, y=HEIGHT - 6, text_anchor="middle", class_="name")
         turned = f"translate(17 {(_TOP + _BOTTOM) / 2}) rotate(-90)"
         yield node("text", y_label, transform=turned, text_anchor="middle", class_="name")
+
+
+def _width(number: str) -> float:
+    """Returns how wide a number of an axis is on a phone."""
+    return sum(_POINT if each in ".-" else _DIGIT for each in number)
 
 
 def _curve_shapes(frame: _Frame, curve: Curve) -> Iterator[Element]:

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeGuard
 
+from qtj_contract.digits import in_digits
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.content import Content
@@ -25,7 +27,7 @@ def report_text(found: Content) -> Iterator[str]:
     yield from _held_out_loss(found.epochs)
     yield from _accuracy(found.epochs)
     for name, value in found.metrics.items():
-        yield f"{metric_name(name, found.measured_by):<14} {value:.4g} ({found.measured_by})"
+        yield f"{metric_name(name, found.measured_by):<14} {in_digits(value)} ({found.measured_by})"
     if found.predictions:
         yield from _predictions(found.predictions)
     yield from found.notes
@@ -56,7 +58,7 @@ def _loss(found: Content) -> Iterator[str]:
         yield f"{_INDENT}{_from_to(known)}"
     elif found.last_loss is not None:
         which = "the last epoch" if found.done else "the first epoch, which is not done"
-        yield f"loss           {found.last_loss:.4g} in {which}"
+        yield f"loss           {in_digits(found.last_loss)} in {which}"
     yield from _gaps(found.epochs)
 
 
@@ -84,7 +86,7 @@ def _held_out_loss(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     if known:
         loss, number = min(known)
         yield f"held-out loss  {_from_to([(epoch, value) for value, epoch in known])}"
-        yield f"{_INDENT}lowest after epoch {number}: {loss:.4g}"
+        yield f"{_INDENT}lowest after epoch {number}: {in_digits(loss)}"
 
 
 def _accuracy(epochs: Sequence[EpochRecord]) -> Iterator[str]:
@@ -97,12 +99,13 @@ def _accuracy(epochs: Sequence[EpochRecord]) -> Iterator[str]:
         yield f"{name}on the training set {_from_to(training)}"
 
 
-def _from_to(values: Sequence[tuple[int, float | None]]) -> str:
+def _from_to(values: Sequence[tuple[int, float]]) -> str:
     (first, begin), (last, end) = values[0], values[-1]
-    return f"{begin:.4g} after epoch {first}" + (f", {end:.4g} after epoch {last}" if last > first else "")
+    later = f", {in_digits(end)} after epoch {last}" if last > first else ""
+    return f"{in_digits(begin)} after epoch {first}{later}"
 
 
-def _is_finite(value: float | None) -> bool:
+def _is_finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
@@ -118,9 +121,9 @@ def _predictions(found: Predictions) -> Iterator[str]:
         yield from _by_class(found)
     else:
         errors = errors_of(pairs)
-        yield f"predictions    {which}: root mean square error {errors.root_mean_square:.4g}"
-        determined = "" if errors.determination is None else f", R² {errors.determination:.4g}"
-        yield f"{_INDENT}mean absolute error {errors.mean_absolute:.4g}{determined}"
+        yield f"predictions    {which}: root mean square error {in_digits(errors.root_mean_square)}"
+        determined = "" if errors.determination is None else f", R² {in_digits(errors.determination)}"
+        yield f"{_INDENT}mean absolute error {in_digits(errors.mean_absolute)}{determined}"
     if pairs and len(pairs) < shown:
         yield f"{_INDENT}{shown - len(pairs)} of them have no finite prediction"
 

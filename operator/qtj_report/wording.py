@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from qtj_contract.digits import in_digits
+
 __all__ = ["duration", "metric_name", "moment", "named_metrics", "number", "option_text", "share"]
 
 _MINUTE, _HOUR = 60, 3600
@@ -12,7 +14,7 @@ _SHOWN_IN_SECONDS = 120
 
 def number(value: float | None) -> str:
     """Returns a number with four digits; a dash where there is none."""
-    return "–" if value is None else f"{value:.4g}"
+    return "–" if value is None else in_digits(value)
 
 
 def metric_name(name: str, measured_by: str, curves: Collection[str] = ("loss", "accuracy")) -> str:

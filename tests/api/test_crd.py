@@ -130,8 +130,12 @@ def test_kubectl_get_shows_the_progress_at_a_glance() -> None:
     columns = {column["name"]: column["jsonPath"] for column in VERSION["additionalPrinterColumns"]}
     narrow = [column["name"] for column in VERSION["additionalPrinterColumns"] if not column.get("priority")]
 
-    assert narrow == ["Phase", "Ready", "Epoch", "Loss", "Metric", "Restarts", "Age"]
-    assert list(columns)[len(narrow) :] == ["Strategy", "Reason", "Inference"]
+    assert narrow == ["Phase", "Reason", "Ready", "Epoch", "Loss", "Metric", "Restarts", "Age"]
+    assert list(columns)[len(narrow) :] == ["Strategy", "Inference"]
+
+
+def test_jobs_can_be_selected_by_their_phase() -> None:
+    assert [field["jsonPath"] for field in VERSION["selectableFields"]] == [".status.phase"]
 
 
 def test_every_column_shows_a_field_that_exists() -> None:

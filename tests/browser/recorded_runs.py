@@ -9,7 +9,7 @@ from qtj_contract.predictions import Predictions
 from tests.cli.qtj import qtj
 from tests.cli.test_report import Left
 
-__all__ = ["comparison_page", "hard_page", "preempted_page", "regression_page"]
+__all__ = ["comparison_page", "hard_page", "long_numbers_page", "preempted_page", "regression_page"]
 
 _START = datetime(2026, 11, 23, 12, tzinfo=UTC)
 _CLASSES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
@@ -42,6 +42,17 @@ def regression_page(folder: Path) -> Path:
     guesses = [label + 0.2 * math.sin(9 * label) for label in labels]
     left.predictions(Predictions(labels=labels, predictions=guesses, examples=100))
     _record(left, {"learning_rate": 0.1})
+    return _page(left)
+
+
+def long_numbers_page(folder: Path) -> Path:
+    """Writes the page of a run whose numbers are long, with accuracies that differ in the fifth digit."""
+    left = Left(folder)
+    for number in range(1, 11):
+        accuracy, speed = 0.99125 + 0.00003 * number, 24180.0 + number
+        left.epochs(24180.7 - 3 * number, first=number, epochs=10, accuracy=accuracy, examples_per_second=speed)
+    left.status["progress"] = {"epoch": 10, "epochs": 10}
+    _record(left, _OPTIONS)
     return _page(left)
 
 

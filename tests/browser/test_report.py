@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.chromium import DESKTOP, OUTPUT, PHONE, Screen, opened, screenshot
-from tests.browser.recorded_runs import comparison_page, hard_page, preempted_page, regression_page
+from tests.browser.recorded_runs import comparison_page, hard_page, long_numbers_page, preempted_page, regression_page
 
 LOOK = (Path(__file__).parent / "look.js").read_text()
 SCREENS = {"desktop": DESKTOP, "phone": PHONE}
@@ -17,6 +17,7 @@ PAGES = {
     "preempted": preempted_page,
     "regression": regression_page,
     "comparison": comparison_page,
+    "long-numbers": long_numbers_page,
 }
 PAPER = Screen(680, 960)
 """A4 within margins of 15 mm."""

@@ -141,6 +141,26 @@ async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], co
     assert (await one(source(lab, "qcnn"))).follows == command
 
 
+async def test_what_to_do_next_with_a_pod_that_has_not_started_is_to_read_its_events() -> None:
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
+
+    assert (await one(source(lab, "qcnn"))).follows == "qtj events qcnn -n lab"
+    lab.kubelet.starts("qcnn-worker-1")
+    assert (await one(source(lab, "qcnn"))).follows == "qtj logs qcnn -n lab"
+
+
+async def test_a_job_that_failed_before_it_started_has_events_and_no_log() -> None:
+    lab = Lab()
+    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
+    await lab.settles()
+    lab.waits(minutes=2)
+    await lab.settles()
+
+    assert (await one(source(lab, "qcnn"))).follows == "qtj events qcnn -n lab; qtj retry qcnn -n lab continues it"
+
+
 async def test_what_to_do_next_with_a_complete_job_is_to_read_its_report() -> None:
     lab = Lab()
     await complete(lab)

@@ -28,9 +28,10 @@ def test_a_row_has_a_bar_a_curve_and_the_time_left() -> None:
     (headings, row) = board([seen(progress=PROGRESS, losses=[1.0, 0.5, 0.25], left="0:02:10 left")])
 
     assert headings.split() == [
-        "JOB", "PHASE", "READY", "PROGRESS", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS", "AGE",
+        "JOB", "PHASE", "REASON", "READY", "PROGRESS", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS",
+        "AGE",
     ]  # fmt: skip
-    assert row.split() == ["qcnn", "Running", "2/2", "━━━", "5/25", "0.25", "█▃▁", "0:02:10", "0", "24s"]
+    assert row.split() == ["qcnn", "Running", "-", "2/2", "━━━", "5/25", "0.25", "█▃▁", "0:02:10", "0", "24s"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
@@ -41,6 +42,13 @@ def test_no_line_is_wider_than_the_terminal(width: int, name: str) -> None:
     for lines in (board(jobs, width), drawn(job_on(jobs, width, 25), width)):
         assert max(map(cell_len, lines)) <= width
         assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_job_that_waits_has_its_reason_in_its_row(width: int) -> None:
+    (_, row) = board([seen("Pending", reason="Unschedulable")], width=width)
+
+    assert row.split()[:3] == ["qcnn", "Pending", "Unschedulable"]
 
 
 def test_a_narrow_terminal_keeps_the_phase_and_the_epoch() -> None:

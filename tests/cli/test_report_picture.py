@@ -95,8 +95,22 @@ def test_what_is_not_finite_is_a_gap_and_a_restart_a_line_between_two_epochs() -
     [curve] = [each for each in loss.shapes if each.tag == "path"]
     assert curve.attrib["d"].count("M") == 2
     [mark] = [each for each in loss.shapes if each.attrib.get("class") == "mark"]
-    assert float(mark.attrib["x1"]) == 66 + 0.75 * (422 - 66), "between the second and the third of three epochs"
+    assert float(mark.attrib["x1"]) == pytest.approx(69 + 0.75 * (422 - 69), abs=0.1), (
+        "between the second and the third of three epochs"
+    )
     assert "attempt 2" in texts(loss)
+
+
+@pytest.mark.parametrize("least", [0.5, 0.99125, 123456.0, -0.00125])
+def test_the_numbers_of_an_axis_are_beside_its_name_however_long_they_are(least: float) -> None:
+    """On a phone, where a digit is about ten units wide; the name of the axis ends at 22."""
+    [chart] = report_charts(found(epochs(least, least * 1.0001)))
+
+    numbers = [each for each in chart.shapes if each.attrib.get("text-anchor") == "end"]
+    assert numbers
+    for each in numbers:
+        wide = sum(5.0 if letter in ".-" else 9.6 for letter in str(each.text))
+        assert float(each.attrib["x"]) - wide >= 22
 
 
 def test_classes_stand_on_both_axes_and_each_cell_has_its_count() -> None:

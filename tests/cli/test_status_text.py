@@ -1,9 +1,11 @@
 """What `qtj status` prints of one job, line by line."""
 
+from dataclasses import replace
 from typing import Any
 
 from qtj.monitor.text import board_text, status_text
 from tests.cli.seen import replica, seen
+from tests.jobs import job_object
 
 
 def test_the_longest_name_of_a_metric_is_apart_from_its_value() -> None:
@@ -57,8 +59,21 @@ def test_several_jobs_have_a_row_each_and_replicas_only_while_they_are_active() 
     jobs, replicas = board_text([active, over]).split("\n\n")
 
     assert [line.split() for line in jobs.splitlines()] == [
-        ["JOB", "PHASE", "READY", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS", "AGE"],
-        ["qcnn", "Running", "2/2", "3/25", "0.25", "-", "-", "0", "24s"],
-        ["old", "Complete", "2/2", "-", "-", "-", "-", "0", "24s"],
+        ["JOB", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS", "AGE"],
+        ["qcnn", "Running", "-", "2/2", "3/25", "0.25", "-", "-", "0", "24s"],
+        ["old", "Complete", "-", "2/2", "-", "-", "-", "-", "0", "24s"],
     ]
     assert [line.split() for line in replicas.splitlines()[1:]] == [["qcnn", "worker-0", "Running", "-", "-", "0"]]
+
+
+def test_what_a_job_has_from_its_platform_is_told() -> None:
+    policy = {"defaults": {"ttlSecondsAfterFinished": 604800}, "ceilings": {"activeDeadlineSeconds": 60}}
+    job = seen(platformPolicy=policy)
+    spec = job_object(runPolicy={"activeDeadlineSeconds": 3600})["spec"]
+
+    lines = status_text(replace(job, job={**job.job, "spec": spec})).splitlines()
+
+    assert [line for line in lines if line.startswith("platform")] == [
+        "platform    runPolicy.activeDeadlineSeconds is 60, the ceiling of the platform",
+        "platform    runPolicy.ttlSecondsAfterFinished is 604800, the default of the platform",
+    ]

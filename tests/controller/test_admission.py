@@ -206,7 +206,7 @@ def test_kubectl_get_has_the_columns(api_server: ApiServer, namespace: str) -> N
 
     header, row = api_server.kubectl("get", "qtj", "-n", namespace).splitlines()
 
-    assert header.split() == ["NAME", "PHASE", "READY", "EPOCH", "LOSS", "METRIC", "RESTARTS", "AGE"]
+    assert header.split() == ["NAME", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "METRIC", "RESTARTS", "AGE"]
     assert row.split()[:5] == ["qcnn", "Running", "2/2", "3", "0.25"]
 
 

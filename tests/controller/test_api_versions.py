@@ -61,7 +61,7 @@ def test_both_versions_have_the_same_columns(api_server: ApiServer, namespace: s
     trained_in_both(api_server, namespace)
 
     tables = [api_server.kubectl("get", resource(each), "-n", namespace, "-o", "wide") for each in VERSIONS]
-    assert [table.split()[:5] for table in tables] == [["NAME", "PHASE", "READY", "EPOCH", "LOSS"]] * 2
+    assert [table.split()[:5] for table in tables] == [["NAME", "PHASE", "REASON", "READY", "EPOCH"]] * 2
     first, second = (list(map(str.split, table.splitlines())) for table in tables)
     assert [row[:4] for row in first] == [row[:4] for row in second]
 

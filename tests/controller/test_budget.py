@@ -131,7 +131,7 @@ async def test_a_job_that_has_ended_costs_four_reads_a_pass_and_no_write() -> No
     assert len(lab.client.calls) == 4 * 12
 
 
-async def test_a_job_that_waits_for_machines_costs_no_write() -> None:
+async def test_a_job_that_waits_for_machines_for_an_hour_costs_one_event() -> None:
     lab = Lab()
     await lab.applies()
     await lab.settles()
@@ -145,4 +145,5 @@ async def test_a_job_that_waits_for_machines_costs_no_write() -> None:
         lab.waits(minutes=5)
         await lab.passes()
 
-    assert lab.client.writes == []
+    (event,) = lab.client.writes
+    assert event.startswith("create events"), "the one that tells of it again"

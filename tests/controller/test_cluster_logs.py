@@ -116,9 +116,25 @@ def test_a_container_that_has_not_started_is_a_sentence_and_the_others_are_shown
     shown = place.qtj("logs", "qcnn")
 
     assert (shown.returncode, shown.stdout) == (0, "qcnn-worker-1.1  I run\n")
-    assert shown.stderr.startswith("qtj: the log of qcnn-worker-0.1 cannot be read: ")
-    assert "is waiting to start: ContainerCreating" in shown.stderr
-    assert shown.stderr.count("\n") == 1
+    more = f"`qtj events qcnn -n {place.namespace}` shows why"
+    assert shown.stderr == f"qtj: qcnn-worker-0.1 has not started, and so has no log: {more}\n"
+
+
+def test_a_job_of_which_nothing_has_started_has_no_log_and_says_why_in_one_sentence(place: Place) -> None:
+    why = 'image "x:1" of qcnn-worker-0 cannot be pulled (not found): correct its name or its tag'
+    condition = {
+        "type": "Running", "status": "False", "reason": "ImageNotPulled", "message": why,
+        "lastTransitionTime": "2030-01-01T12:00:00Z",
+    }  # fmt: skip
+    uid = place.job(status={"phase": "Pending", "attempt": 1, "conditions": [condition]})
+    for index in range(2):
+        place.pod(uid, f"worker-{index}")
+
+    shown = place.qtj("logs", "qcnn")
+
+    assert (shown.returncode, shown.stdout) == (2, "")
+    more = f"`qtj events qcnn -n {place.namespace}` shows more"
+    assert shown.stderr == f"qtj: qcnn-worker-0.1 and 1 more have not started, and so have no log: {why}; {more}\n"
 
 
 def test_a_node_that_does_not_answer_is_a_sentence(place: Place, kubelet: Kubelet) -> None:
@@ -153,12 +169,15 @@ def test_a_pod_that_is_gone_leaves_its_last_message(place: Place) -> None:
 def test_following_a_job_that_never_starts_ends_with_it(place: Place) -> None:
     place.pod(place.job(status={"phase": "Pending"}), node=NODE)
     following = place.start("logs", "qcnn", "-f")
+    assert following.stderr is not None
+    told = following.stderr.readline()
 
     place.deletes("qcnn-worker-0")
     place.sets(phase="Failed")
     rest, _ = rest_of(following)
 
     assert (following.returncode, rest) == (0, "")
+    assert told.startswith("qtj: qcnn-worker-0.1 has not started, and so has no log: `qtj events qcnn -n ")
 
 
 def test_a_reader_that_leaves_ends_it(place: Place, kubelet: Kubelet) -> None:

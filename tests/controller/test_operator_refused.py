@@ -4,6 +4,8 @@ import json
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.controller.apiserver import KUBECONFIG, ApiServer, free_port
 from tests.controller.conftest import install_crd
 from tests.controller.operator_process import ended, environment
@@ -30,6 +32,28 @@ def test_a_label_that_must_not_be_copied_is_a_mistake_in_its_options(tmp_path: P
         "qtj: argument --copy-label: kueue.x-k8s.io/queue-name is not copied, because controllers act"
     )
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("defaults: {backofLimit: 2}", "defaults.backofLimit: there is no such field"),
+        ("defaults: {", "line 1 is no YAML: expected the node content, but found '<stream end>'"),
+        (None, "No such file or directory"),
+        ("\x00", "it is no YAML in UTF-8"),
+    ],
+    ids=["field", "YAML", "absent", "bytes"],
+)
+def test_a_mistake_in_the_settings_of_jobs_ends_it_before_it_asks_the_cluster(
+    tmp_path: Path, text: str | None, problem: str
+) -> None:
+    file = tmp_path / "jobs.yaml"
+    if text is not None:
+        file.write_text(text)
+
+    code, said = ended("operator", "--port=0", f"--job-settings={file}", env=environment(tmp_path))
+
+    assert (code, said) == (2, f"qtj: {file} cannot be used: {problem}\n")
 
 
 def test_without_a_crd_it_says_how_to_install_it(api_server: ApiServer, tmp_path: Path) -> None:

@@ -169,6 +169,15 @@ def a_job_is_suspended(audited: Audited) -> None:
     audited.has_not("pods", "paused-worker-0")
 
 
+def a_replica_that_runs_is_deleted(audited: Audited) -> None:
+    audited.create("cut")
+    audited.has("pods", "cut-worker-0")
+    audited.server.set_status("pod", QUANTUM, "cut-worker-0", READY)
+    audited.reason("cut", "AllReplicasReady")
+    audited.server.kubectl("delete", "pod", "cut-worker-0", "-n", QUANTUM, "--force", "--grace-period=0")
+    wait_until(lambda: audited.server.get("qtj", "cut", "-n", QUANTUM)["status"]["attempt"] == 2, PATIENCE, "a restart")
+
+
 def inference_is_edited(audited: Audited) -> None:
     audited.create("inferring", inference={"args": ["infer"]})
     audited.trained("inferring")
@@ -224,6 +233,7 @@ LIVES: tuple[Callable[[Audited], None], ...] = (
     a_pod_group_is_edited,
     a_service_is_edited,
     a_job_is_suspended,
+    a_replica_that_runs_is_deleted,
     inference_is_edited,
     a_tensorboard_is_edited_and_removed,
     a_finished_job_expires,

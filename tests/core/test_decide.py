@@ -30,7 +30,7 @@ def decided_by(world: World) -> str:
 
 
 _OF_TRAINING = (
-    "trained suspended overdue respecified lost_replica no_progress lone_replica resized scaled_down superseded"
+    "trained suspended overdue leaving respecified lost_replica no_progress lone_replica resized scaled_down superseded"
     " backing_off incomplete drifted scaled_up"
 )
 
@@ -43,7 +43,7 @@ _OF_TRAINING = (
             TRAINING,
             _OF_TRAINING,
         ),
-        (INFERENCE, "suspended overdue superseded inferring"),
+        (INFERENCE, "suspended overdue leaving superseded inferring"),
         (OVER, "rechecked retried finished"),
     ],
 )

@@ -12,6 +12,22 @@ from tests.core.world import later, new_job, running_job
 from tests.jobs import a_container, a_template
 
 
+@pytest.mark.parametrize("value", [True, 1, 0.5, ["y"]])
+@pytest.mark.parametrize("field", ["annotations", "labels"])
+def test_a_label_or_an_annotation_that_is_no_text_is_refused_with_its_path(field: str, value: object) -> None:
+    """`{a: y}` in YAML is true, which the API server refuses in a pod, and takes in a job."""
+    own = {**a_template(), "metadata": {field: {"fine": "y", "empty": None, "a": value}}}
+
+    assert sentence(template=own) == f"spec.template.metadata.{field}.a: this has to be text: put it in quotes"
+    assert sentence(replicaSpecs={"Worker": {"template": own}}).startswith("spec.replicaSpecs.Worker.template.metadata")
+
+
+def test_a_job_that_has_started_is_not_judged_by_it() -> None:
+    world = running_job(template={**a_template(), "metadata": {"annotations": {"a": True}}})
+
+    assert (world.job.status.phase, world.decide().actions) == ("Running", ())
+
+
 @pytest.mark.parametrize("name", ["TF_CONFIG", "QTJ_ATTEMPT", "QTJ_WEIGHTS_URI", "QTJ_TERMINATION_LOG"])
 def test_a_variable_of_ours_in_the_template_is_refused(name: str) -> None:
     message = sentence(template=template(env=[{"name": "A", "value": "1"}, {"name": name, "value": "x"}]))

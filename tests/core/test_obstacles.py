@@ -23,9 +23,57 @@ def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
 
     assert running(world).reason == "ImageNotPulled"
     assert running(world).message == (
-        'image "registry.example/trainer:1" of qcnn-worker-1 cannot be pulled: '
-        "check its name and whether the node may pull it"
+        'image "registry.example/trainer:1" of qcnn-worker-1 cannot be pulled (no such host): '
+        "check that the node reaches the registry"
     )
+
+
+DENIED = "pull access denied, repository does not exist or may require authorization: server message: denied"
+ABSENT = 'failed to resolve reference "registry.example/trainer:1": registry.example/trainer:1: not found'
+REFUSED = "dial tcp 127.0.0.1:80: connect: connection refused"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (DENIED, "check its name, and that imagePullSecrets of the template allow to pull it"),
+        (ABSENT, "correct its name or its tag"),
+        (REFUSED, "check that the node reaches the registry"),
+        ("context deadline exceeded", "check that the node reaches the registry"),
+        ("no space left on device", "check its name and whether the node may pull it"),
+    ],
+    ids=["denied", "absent", "refused", "late", "other"],
+)
+def test_an_image_that_cannot_be_pulled_is_explained_in_the_words_of_the_kubelet(words: str, hint: str) -> None:
+    """The kubelet of Kubernetes 1.34 says the same while it tries and between two tries, in other wrappings."""
+    tries = starting_job().with_pod("worker-1", waiting=("ErrImagePull", f"rpc error: code = Unknown desc = {words}"))
+    backs_off = f'Back-off pulling image "registry.example/trainer:1": ErrImagePull: {words}'
+    waits = starting_job().with_pod("worker-1", waiting=("ImagePullBackOff", backs_off))
+
+    told = f'image "registry.example/trainer:1" of qcnn-worker-1 cannot be pulled ({words}): {hint}'
+    assert running(tries).message == running(waits).message == told
+
+
+def test_the_words_of_the_kubelet_stay_where_it_says_only_that_it_waits() -> None:
+    """As the kubelet of Kubernetes 1.30 does between two tries."""
+    tried = starting_job().with_pod("worker-1", waiting=("ErrImagePull", "no such host")).recorded()
+
+    silent = 'Back-off pulling image "registry.example/trainer:1"'
+    waits = tried.with_pod("worker-1", waiting=("ImagePullBackOff", silent))
+
+    assert running(waits).message == running(tried).message
+    other = tried.with_pod("worker-1", waiting=None).with_pod("worker-0", waiting=("ImagePullBackOff", silent))
+    assert running(other).message.endswith("worker-0 cannot be pulled: check its name and whether the node may pull it")
+
+
+def test_long_words_of_the_kubelet_keep_their_end_which_names_the_cause() -> None:
+    words = "failed to do request: " * 50 + "x509: certificate signed by unknown authority"
+
+    message = running(starting_job().with_pod("worker-1", waiting=("ErrImagePull", words))).message
+
+    assert "(... " in message
+    assert "x509: certificate signed by unknown authority)" in message
+    assert len(message) < 500
 
 
 def test_another_reason_why_a_container_does_not_start_is_the_kubelets() -> None:

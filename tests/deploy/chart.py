@@ -25,7 +25,7 @@ _VERSION = f"--kube-version={kubernetes_version()}"
 _ADDED = (
     *("tensorboard", "priorityLevel", "watchNamespace", "nameOverride", "fullnameOverride", "commonLabels", "logLevel"),
     *("labelKeysToCopy", "env", "extraArgs", "serviceAccount", "affinity", "topologySpreadConstraints"),
-    *("podSecurityContext", "securityContext", "livenessProbe", "readinessProbe", "podDisruptionBudget"),
+    *("podSecurityContext", "securityContext", "livenessProbe", "readinessProbe", "podDisruptionBudget", "jobSettings"),
 )
 """Values that the first chart did not have: `helm upgrade --reuse-values` gives those of the earlier chart alone."""
 

@@ -16,6 +16,7 @@ from qtj.create.convert import convert_file
 from qtj.files.documents import read_documents, read_file
 from qtj.rules.models import Models
 from qtj.terminal.errors import InputError
+from qtj_operator.api.platform_settings import PlatformSettings, SettingsError
 from qtj_operator.api.spec import Spec
 from tools.cluster.tools import kubectl
 from tools.docs.files import ROOT
@@ -123,6 +124,17 @@ def _of_kustomization(part: Json, folder: Path) -> Iterator[str]:
         yield ended.stderr.strip()
 
 
+def _of_values(part: Json, folder: Path) -> Iterator[str]:
+    yield from _of_settings(part["jobSettings"], folder)
+
+
+def _of_settings(part: Json, _: Path) -> Iterator[str]:
+    try:
+        PlatformSettings.parse(part)
+    except SettingsError as problem:
+        yield str(problem)
+
+
 def _is_parsed(_: Json, __: Path) -> Iterator[str]:
     yield from ()
 
@@ -135,6 +147,8 @@ PARTS: tuple[tuple[set[str], Callable[[Json, Path], Iterator[str]]], ...] = (
     ({to_camel(name) for name in Spec.model_fields}, _of_spec),
     ({"metadata", "spec"}, _of_metadata),
     (_KUSTOMIZE, _of_kustomization),
+    ({"jobSettings"}, _of_values),
+    ({"defaults", "ceilings", "namespaces"}, _of_settings),
     ({"scrape_configs"}, _is_parsed),  # Prometheus's, which is not here
     (_fields("V1PodSpec"), _of_pod),
     (_fields("V1Container"), _of_container),

@@ -50,11 +50,18 @@ def curves(tmp_path: Path) -> Curves:
 
 def test_curves_are_drawn_at_optimizer_steps(curves: Curves) -> None:
     assert values(curves.train, "loss") == [(7, 1.0), (14, 0.5)]
-    assert values(curves.train, "learning_rate") == [(7, 0.5), (14, 0.25)]
-    assert values(curves.train, "gradient_norm") == [(7, 3.0), (14, 1.5)]
-    assert values(curves.train, "examples_per_second") == [(7, 100.0), (14, 100.0)]
-    assert values(curves.train, "attempt") == [(7, 3), (14, 3)]
-    assert values(curves.train, "gradient_variance/expectation/angles") == [(7, 0.5), (14, 0.25)]
+    assert values(curves.train, "optimizer/learning_rate") == [(7, 0.5), (14, 0.25)]
+    assert values(curves.train, "optimizer/gradient_norm") == [(7, 3.0), (14, 1.5)]
+    assert values(curves.train, "run/examples_per_second") == [(7, 100.0), (14, 100.0)]
+    assert values(curves.train, "run/attempt") == [(7, 3), (14, 3)]
+    assert values(curves.train, "optimizer/gradient_variance/expectation/angles") == [(7, 0.5), (14, 0.25)]
+
+
+def test_the_loss_comes_before_what_is_not_about_the_result(curves: Curves) -> None:
+    """TensorBoard sorts curves by name."""
+    before = [name for name in sorted(curves.train.Tags()["tensors"]) if name < "loss"]
+
+    assert set(before) <= set(epoch(1).training_scores)
 
 
 def test_training_and_held_out_set_share_their_charts(curves: Curves) -> None:

@@ -48,7 +48,7 @@ def test_an_attempt_replaces_what_it_repeats(tmp_path: Path) -> None:
     for part, sign in (("train", 1), ("validation", -1)):
         curve = values(read(tmp_path / "logs/uid-1" / part), "loss")
         assert curve == [(10, sign), (20, sign), (30, 2 * sign), (40, 2 * sign)]
-    attempts = values(read(tmp_path / "logs/uid-1/train"), "attempt")
+    attempts = values(read(tmp_path / "logs/uid-1/train"), "run/attempt")
     assert attempts == [(10, 1), (20, 1), (30, 2), (40, 2)]
 
 

@@ -30,9 +30,9 @@ def curve(train: EventAccumulator, name: str) -> Sequence[float]:
     return [float(number) for _, number in points]
 
 
-@pytest.mark.parametrize("name", ["loss", "mse", "signAccuracy", "gradient_norm"])
+@pytest.mark.parametrize("name", ["loss", "mse", "signAccuracy", "optimizer/gradient_norm"])
 def test_an_epoch_is_the_mean_of_its_steps(train: EventAccumulator, name: str) -> None:
-    steps = curve(train, name)
+    steps = curve(train, name.removeprefix("optimizer/"))
 
     epochs = [np.average(steps[first : first + 3], weights=[8, 8, 6]) for first in (0, 3)]
     assert values(train, name) == [(3, pytest.approx(epochs[0], rel=1e-5)), (6, pytest.approx(epochs[1], rel=1e-5))]
@@ -46,8 +46,8 @@ def test_the_learning_rate_of_each_step_is_drawn(train: EventAccumulator) -> Non
 
 
 def test_the_attempt_and_the_circuit_are_drawn(train: EventAccumulator) -> None:
-    assert values(train, "attempt") == [(3, 2), (6, 2)]
-    assert "circuit/expectation" in train.Tags()["tensors"]
+    assert values(train, "run/attempt") == [(3, 2), (6, 2)]
+    assert "model/circuit/expectation" in train.Tags()["tensors"]
 
 
 def test_without_the_option_there_are_no_curves_by_step(trainer: Trainer, tmp_path: Path) -> None:

@@ -69,11 +69,11 @@ def test_the_circuit_can_be_looked_up(train: EventAccumulator) -> None:
 
 
 def test_the_circuit_is_a_picture_once_for_all_filters(train: EventAccumulator) -> None:
-    [(step, (width, height, png))] = values(train, "circuit/first")
+    [(step, (width, height, png))] = values(train, "model/circuit/first")
 
     assert step == 7
     assert tf.image.decode_png(png).shape == (int(height), int(width), 1)
-    assert "circuit/second" not in train.Tags()["tensors"]
+    assert "model/circuit/second" not in train.Tags()["tensors"]
 
 
 def test_the_graph_has_the_layers_of_the_model(train: EventAccumulator) -> None:

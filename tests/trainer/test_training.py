@@ -140,7 +140,9 @@ def test_curves_are_in_the_bucket(trained: Trained) -> None:
 
     assert start.name.endswith(".-start")
     data = train.download_as_bytes()
-    assert all(name in data for name in (b"readouts/expectation", b"gradient_variance/expectation/angles", b"mse"))
+    assert all(
+        name in data for name in (b"readouts/expectation", b"optimizer/gradient_variance/expectation/angles", b"mse")
+    )
     assert b"signAccuracy" in validation.download_as_bytes()
 
 

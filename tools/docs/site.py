@@ -39,6 +39,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
     "Operate": (
         "operations/install",
         "operations/access",
+        "operations/defaults",
         "operations/upgrade",
         "operations/monitor",
         "operations/alerts",

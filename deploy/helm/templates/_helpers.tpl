@@ -100,3 +100,20 @@ The image of TensorBoard. `helm upgrade --reuse-values` from a chart without it 
 {{- $image := .Values.tensorboard | default dict }}
 {{- printf "%s:%s" ($image.repository | default "localhost/qtj-tensorboard") ($image.tag | default .Chart.AppVersion) }}
 {{- end }}
+
+{{/*
+The defaults and ceilings of jobs as YAML; empty where there are none.
+*/}}
+{{- define "qtj.jobSettings" -}}
+{{- $settings := .Values.jobSettings | default dict }}
+{{- if or $settings.defaults $settings.ceilings $settings.namespaces }}
+{{- toYaml $settings }}
+{{- end }}
+{{- end }}
+
+{{/*
+The name of the ConfigMap with them. It changes with what is in it, so that the operator starts again.
+*/}}
+{{- define "qtj.jobSettingsName" -}}
+{{- printf "qtj-operator-jobs-%s" (include "qtj.jobSettings" . | sha256sum | trunc 8) }}
+{{- end }}

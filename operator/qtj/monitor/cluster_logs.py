@@ -17,8 +17,9 @@ from qtj.local.logfiles import log_place
 from qtj.monitor.cluster_source import pods_of
 from qtj.monitor.log_filter import log_filter
 from qtj.monitor.log_writer import LogWriter
-from qtj.monitor.replica import main_container, spec_of
+from qtj.monitor.replica import is_unstarted, main_container, spec_of
 from qtj.monitor.watch import PERIOD_SECONDS, until_answered
+from qtj.runs.status_text import phase_message
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 from qtj.terminal.streams import print_stderr
@@ -60,6 +61,11 @@ class _Log:
         return uid
 
     @property
+    def is_unstarted(self) -> bool:
+        """Whether its program has not started yet."""
+        return is_unstarted(parse_pod(self.pod, self.container))
+
+    @property
     def has_ended(self) -> bool:
         """Whether its program has ended."""
         return parse_pod(self.pod, self.container).ending is not None
@@ -99,8 +105,15 @@ async def copy_cluster_logs(
         print_stderr(f"qtj: {note}")
     if not logs:
         raise InputError(f"{key[1]} has no pod of {replica or 'any replica'}, and so no log: {_see(key)}")
+    waiting = [log for log in logs if log.is_unstarted]
+    if len(waiting) == len(logs):
+        raise InputError(_unstarted(waiting, key, phase_message(job.get("status") or {})))
+    if waiting:
+        print_stderr(f"qtj: {_unstarted(waiting, key)}")
     writer = LogWriter(named=len(logs) > 1, form=form)
     for log in logs:
+        if log.is_unstarted:
+            continue
         _, complaint = await _copy(client, log, writer)
         if complaint:
             print_stderr(complaint)
@@ -158,6 +171,8 @@ class _Following:
                 f"{self._key[1]} has {len(logs)} logs, and {_MOST} can be followed at once: name a replica, such as "
                 f"{logs[0].name}"
             )
+        if logs and not self._readers and all(log.is_unstarted for log in logs):
+            _complain(_unstarted(logs, self._key, phase_message(job.get("status") or {})))
         for log in logs:
             if log.uid not in self._readers:
                 self._readers[log.uid] = asyncio.create_task(self._follow(log))
@@ -228,6 +243,14 @@ def _lost(job: Object, logs: Sequence[_Log], replica: str | None) -> Iterator[st
 def _how(failure: Failure) -> str:
     code = "" if failure.exit_code is None else f" with exit code {failure.exit_code}"
     return f"it ended{code} ({failure.reason}): {failure.message}"
+
+
+def _unstarted(logs: Sequence[_Log], key: Key, why: str = "") -> str:
+    """Returns the sentence about pods whose programs have not started."""
+    more = f" and {len(logs) - 1} more" if logs[1:] else ""
+    have = "have" if more else "has"
+    events = f"`qtj events {key[1]} -n {key[0]}` shows {'more' if why else 'why'}"
+    return f"{logs[0].name}{more} {have} not started, and so {have} no log: {f'{why}; ' if why else ''}{events}"
 
 
 def _see(key: Key) -> str:

@@ -7,14 +7,17 @@ from datetime import datetime
 
 from qtj.cluster.jobs import job_named, jobs_in
 from qtj.monitor.events import events_about
-from qtj.monitor.replica import replicas_of
+from qtj.monitor.replica import is_unstarted, replicas_of
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.eta import Eta, estimated_left
 from qtj.runs.status_text import phase_message
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_PROBE, MANAGED_BY
+from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Client, Object, Resource
+from qtj_operator.controller.parse import parse_pod
+from qtj_operator.core.editable import has_run
 
 __all__ = ["ClusterSource", "EventReader", "pods_of"]
 
@@ -90,7 +93,7 @@ class ClusterSource:
             pods=pods,
             events=events_about(job, events),
             places={"namespace": meta["namespace"], **_artifacts(job)},
-            follows=_next(meta["namespace"], meta["name"], phase),
+            follows=_next(meta["namespace"], meta["name"], phase, has_log=_has_log(job, pods)),
         )
 
     def _losses_of(self, job: Object) -> Sequence[float | None]:
@@ -128,11 +131,16 @@ def _artifacts(job: Object) -> Mapping[str, str]:
     return {**({"report": report} if report else {}), **({"artifacts": uri} if uri else {})}
 
 
-def _next(namespace: str, name: str, phase: str) -> str:
+def _has_log(job: Object, pods: Sequence[Object]) -> bool:
+    """Tells whether a program of the job has started, by its pods or by its status if they are gone."""
+    return has_run(read_status(job)) or not all(is_unstarted(parse_pod(pod)) for pod in pods)
+
+
+def _next(namespace: str, name: str, phase: str, *, has_log: bool) -> str:
     where = f"{name} -n {namespace}"
     if phase == Phase.COMPLETE:
         return f"qtj report {where}"
     if phase == Phase.SUSPENDED:
         return f"kubectl patch qtj {where} --type=merge -p '{_RESUMED}' continues it"
-    logs = f"qtj logs {where}"
-    return f"{logs}; qtj retry {where} continues it" if phase == Phase.FAILED else logs
+    shows = f"qtj {'logs' if has_log else 'events'} {where}"
+    return f"{shows}; qtj retry {where} continues it" if phase == Phase.FAILED else shows

@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qtj.monitor.replica import Replica
+from qtj.monitor.replica import Replica, spec_of
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
+from qtj_contract.digits import in_digits
+from qtj_operator.api.platform_policy import Given, given_to
+from qtj_operator.api.reading import read_status
+from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.controller.client import Object
 from qtj_report.sparkline import sparkline
 from qtj_report.wording import metric_name
@@ -37,8 +41,17 @@ def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
     if weights := status.get("weights"):
         yield "weights", weights["uri"]
     for name, value in ((status.get("inference") or {}).get("metrics") or {}).items():
-        yield metric_name(name, "inference", curves=["loss"]), f"{value:.4g}"
+        yield metric_name(name, "inference", curves=["loss"]), in_digits(value)
+    for given in _given(status, seen.job):
+        yield "platform", f"{given.field} is {given.value}, the {given.source} of the platform"
     yield from seen.places.items()
+
+
+def _given(status: Mapping[str, Any], job: Object) -> Iterator[Given]:
+    """Yields the values that a job has from its platform."""
+    policy, spec = read_status({"status": status}).platform_policy, spec_of(job)
+    if policy is not None and spec is not None:
+        yield from given_to(spec.run_policy or RunPolicy(), spec.tensorboard, policy)
 
 
 def _profile(profile: Mapping[str, str]) -> str:
@@ -80,6 +93,6 @@ def _restarts(status: Mapping[str, Any]) -> str:
 def _evaluated(evaluation: Mapping[str, Any]) -> str:
     """Returns the last result of the evaluator."""
     measured = {"validation loss": evaluation.get("validationLoss"), "accuracy": evaluation.get("accuracy")}
-    numbers = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if value is not None)
+    numbers = ", ".join(f"{name} {in_digits(value)}" for name, value in measured.items() if value is not None)
     step = f", step {evaluation['step']}" if evaluation.get("step") else ""
     return f"epoch {evaluation['epoch']}{step}" + (f": {numbers}" if numbers else "")

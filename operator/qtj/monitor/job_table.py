@@ -9,7 +9,8 @@ from qtj_report.sparkline import sparkline
 __all__ = ["JOB_HEADINGS", "job_cells", "share_done"]
 
 _CURVE = 16
-JOB_HEADINGS = ("JOB", "PHASE", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
+_PLAIN = {"Running", "Complete"}
+JOB_HEADINGS = ("JOB", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
 
 
 def job_cells(seen: Snapshot) -> Sequence[str]:
@@ -18,6 +19,7 @@ def job_cells(seen: Snapshot) -> Sequence[str]:
     return (
         seen.name,
         seen.phase,
+        _reason(seen),
         seen.status.get("ready") or "-",
         epoch_text(seen.progress) or "-",
         loss_text(seen.progress) or "-",
@@ -26,6 +28,12 @@ def job_cells(seen: Snapshot) -> Sequence[str]:
         str(restarts),
         seen.age,
     )
+
+
+def _reason(seen: Snapshot) -> str:
+    """Returns why it waits or has failed; the reason of one that runs or is done says no more than its phase."""
+    reason = "" if seen.phase in _PLAIN else seen.status.get("reason")
+    return reason or "-"
 
 
 def share_done(seen: Snapshot) -> float:

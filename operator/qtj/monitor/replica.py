@@ -15,7 +15,7 @@ from qtj_operator.controller.client import Object
 from qtj_operator.controller.parse import parse_pod
 from qtj_operator.core.pod import Pod
 
-__all__ = ["UNKNOWN", "Replica", "main_container", "replica_names", "replicas_of", "spec_of"]
+__all__ = ["UNKNOWN", "Replica", "is_unstarted", "main_container", "replica_names", "replicas_of", "spec_of"]
 
 UNKNOWN = "-"
 """The state of a replica without a pod."""
@@ -60,6 +60,11 @@ def replicas_of(job: Object, pods: Sequence[Object]) -> Sequence[Replica]:
     replicas = [_replica(name, each, found, status) for each in _declared(spec and with_sizes(spec, status.sizes))]
     inference = [found[raw["metadata"]["name"]] for raw in pods if _infers(raw)]
     return [*replicas, *_inference(name, inference)]
+
+
+def is_unstarted(pod: Pod) -> bool:
+    """Tells whether the program of a pod has not started yet, and so has no log."""
+    return pod.phase == "Pending" and not pod.started and pod.ending is None
 
 
 def replica_names(job: Object) -> frozenset[str]:

@@ -22,7 +22,10 @@ _STYLES = {
     **dict.fromkeys(("Restarting", "Suspended", "Interrupted", "Terminating", "Stopping", "SchedulingGated"), "yellow"),
 }
 _BAR = 16
-_NARROW = {"LOSS CURVE": 110, "PROGRESS": 100, "AGE": 90, "RESTARTS": 80, "READY": 70, "TIME LEFT": 60, "LOSS": 50}
+_NARROW = {
+    "LOSS CURVE": 120, "PROGRESS": 110, "AGE": 100, "RESTARTS": 90, "READY": 80, "TIME LEFT": 70, "REASON": 60,
+    "LOSS": 50,
+}  # fmt: skip
 """The columns of a terminal that a column of the table needs: others have priority."""
 _CALM = {"Running", "Succeeded"}
 """States of replicas that are left out first."""

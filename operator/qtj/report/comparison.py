@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from qtj.runs.folders import RecordedRun
 from qtj.runs.summary import epoch_and_loss
 from qtj.terminal.text import columns
+from qtj_contract.digits import in_digits
 from qtj_report.content import Content
 from qtj_report.differences import differences
 from qtj_report.wording import named_metrics
@@ -31,4 +32,4 @@ def comparison_text(runs: Sequence[RecordedRun], contents: Sequence[Content]) ->
 
 
 def _numbers(names: Sequence[str], metrics: Mapping[str, float]) -> Sequence[str]:
-    return [f"{metrics[name]:.4g}" if name in metrics else "-" for name in names]
+    return [in_digits(metrics[name]) if name in metrics else "-" for name in names]

@@ -6,6 +6,7 @@ from pathlib import Path
 from qtj.report.files import report_written
 from qtj.report.scaling import Scale, Scaling
 from qtj.terminal.text import columns
+from qtj_contract.digits import in_digits
 from qtj_contract.whole_file import write_whole
 from qtj_report.chart import Chart, point_chart
 from qtj_report.picture import picture
@@ -46,7 +47,14 @@ def scaling_charts(scales: Sequence[Scale]) -> Sequence[Chart]:
 
 def _row(each: Scale) -> Sequence[str]:
     counts = (str(each.workers), str(each.devices))
-    return each.run, *counts, f"{each.examples_per_second:.4g}", f"{each.speed_up:.2f}", _share(each), str(each.epochs)
+    return (
+        each.run,
+        *counts,
+        in_digits(each.examples_per_second),
+        f"{each.speed_up:.2f}",
+        _share(each),
+        str(each.epochs),
+    )
 
 
 def _share(each: Scale) -> str:

@@ -9,6 +9,7 @@ from qtj.local.history import phase_of
 from qtj.local.progress_log import progress_history
 from qtj.runs.folders import RecordedRun
 from qtj.runs.status_text import STOPPING
+from qtj_contract.digits import in_digits
 
 __all__ = ["age_of", "age_text", "began", "epoch_and_loss", "epoch_text", "known_progress", "loss_text", "shown_phase"]
 
@@ -39,7 +40,7 @@ def epoch_text(progress: Mapping[str, Any]) -> str:
 
 def loss_text(progress: Mapping[str, Any]) -> str:
     """Returns the loss; empty where it is not known."""
-    return f"{progress['loss']:.4g}" if progress.get("loss") is not None else ""
+    return in_digits(progress["loss"]) if progress.get("loss") is not None else ""
 
 
 def shown_phase(run: RecordedRun) -> str:

@@ -5,6 +5,7 @@ import io
 from typing import Any
 
 from qtj.terminal.text import columns
+from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
@@ -112,7 +113,7 @@ def _has_failed(trial: TrialStatus) -> bool:
 
 
 def _number(value: float | None) -> str:
-    return _NOTHING if value is None else f"{value:.4g}"
+    return _NOTHING if value is None else in_digits(value)
 
 
 def _cell(value: Value | None) -> str:

@@ -18,6 +18,7 @@ from qtj.runs.timeline import duration_text
 from qtj.studies.table import counts_text, point_cells, point_headings
 from qtj.terminal.signals import sigterm_exits
 from qtj.terminal.text import visible
+from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import text_of
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
@@ -138,4 +139,4 @@ def _trial_line(name: str, trial: TrialStatus, spec: StudySpec) -> str:
     if trial.phase == TrialPhase.FAILED:
         return f"{head}  failed: {trial.message}"
     value = value_of(trial, spec.objective)
-    return f"{head}  {spec.objective.metric} {'-' if value is None else f'{value:.4g}'}"
+    return f"{head}  {spec.objective.metric} {'-' if value is None else in_digits(value)}"

@@ -10,6 +10,7 @@ __all__ = [
     "REPLICAS",
     "TENSORBOARD_IMAGE",
     "TENSORBOARD_PORT",
+    "TENSORBOARD_RESOURCES",
 ]
 
 REPLICAS = 1
@@ -23,6 +24,8 @@ METRICS_PORT = 2224
 TENSORBOARD_IMAGE = "localhost/qtj-tensorboard:0.2.0"
 TENSORBOARD_PORT = 6006
 """TensorBoard's own default."""
+
+TENSORBOARD_RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}}
 
 LONGEST = 2**31 - 1
 """Seconds of the longest deadline: 68 years, so that the resulting date can always be written."""

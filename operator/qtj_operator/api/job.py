@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
+from pydantic.alias_generators import to_camel
+
 from qtj_contract import SAME_SPEC_ID
 from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
@@ -15,6 +17,13 @@ from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
+from qtj_operator.api.platform_policy import (
+    NO_POLICY,
+    PlatformPolicy,
+    effective_run_policy,
+    effective_tensorboard,
+    source_of,
+)
 from qtj_operator.api.program import with_program
 from qtj_operator.api.reading import InvalidJob, read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
@@ -22,6 +31,7 @@ from qtj_operator.api.sizes import changes, sizes_of, with_sizes, without_sizes
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import ElasticStatus, ReplicaStatus, Status
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
+from qtj_operator.api.tensorboard import TensorBoard
 
 __all__ = [
     "GRPC_PORT",
@@ -69,6 +79,7 @@ class Job:
         queue_label: Whether it has Kueue's label with a queue, which is for the objects that Kueue itself manages.
         copied_labels: Labels of its metadata that everything made for it gets too.
         status: What the operator wrote last.
+        offered: What the platform gives to jobs that start now.
     """
 
     name: str
@@ -84,6 +95,7 @@ class Job:
     queue_label: bool
     copied_labels: Mapping[str, str]
     status: Status
+    offered: PlatformPolicy = NO_POLICY
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any], copied: CopiedLabels = CopiedLabels()) -> Self:  # noqa: B008  # frozen
@@ -185,9 +197,28 @@ class Job:
         return (profiler and profiler.port) or PROFILER_PORT
 
     @property
+    def platform_policy(self) -> PlatformPolicy:
+        """What the platform gives to this job: once it has started, what it gave then."""
+        return (self.status.platform_policy or NO_POLICY) if self.status.attempt else self.offered
+
+    @cached_property
     def policy(self) -> RunPolicy:
-        """spec.runPolicy; empty if it is left out."""
-        return self.spec.run_policy or RunPolicy()
+        """`spec.runPolicy` with the defaults and below the ceilings of the platform; empty if there is nothing."""
+        return effective_run_policy(self.spec.run_policy or RunPolicy(), self.platform_policy)
+
+    @property
+    def tensorboard(self) -> TensorBoard | None:
+        """`spec.tensorboard` with the default and below the ceiling of the platform; None if the job has none."""
+        return effective_tensorboard(self.spec.tensorboard, self.platform_policy)
+
+    def named(self, field: str) -> str:
+        """Returns the name of a number of `spec.runPolicy` for people, and whether it is from the platform.
+
+        Args:
+            field: Its Python name.
+        """
+        source = source_of(field, self.spec.run_policy or RunPolicy(), self.platform_policy)
+        return f"the {source} of this platform for {to_camel(field)}" if source else to_camel(field)
 
     @property
     def backoff_limit(self) -> int:

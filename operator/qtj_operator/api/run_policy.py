@@ -11,15 +11,24 @@ from qtj_operator.api.model import Model
 from qtj_operator.api.names import Role
 
 __all__ = [
+    "BackoffLimit",
     "BackoffScope",
     "CleanPodPolicy",
+    "DisruptionLimit",
     "FailureAction",
     "FailurePolicy",
     "FailureRule",
     "RunPolicy",
     "SchedulingPolicy",
+    "Seconds",
     "SuccessPolicy",
+    "TimeToLive",
 ]
+
+Seconds = Annotated[StrictInt, Field(ge=1, le=LONGEST)]
+TimeToLive = Annotated[StrictInt, Field(ge=0, le=LONGEST)]
+BackoffLimit = Annotated[StrictInt, Field(ge=0, le=1000)]
+DisruptionLimit = Annotated[StrictInt, Field(ge=0, le=100_000)]
 
 _LABEL_VALUE = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 
@@ -110,20 +119,16 @@ class BackoffScope(StrEnum):
 class RunPolicy(Model):
     """When to try again, when to stop and what to clean up."""
 
-    backoff_limit: StrictInt | None = Field(
+    backoff_limit: BackoffLimit | None = Field(
         None,
         description=f"How many restarts after retryable failures the job may have. {BACKOFF_LIMIT} when left out. "
         "Preemption, eviction by the cluster and lost nodes do not count. An eviction because the pod used more disk "
         "than its limits counts.",
-        ge=0,
-        le=1000,
     )
-    disruption_limit: StrictInt | None = Field(
+    disruption_limit: DisruptionLimit | None = Field(
         None,
         description="How many restarts the job may have after preemptions, evictions and lost nodes, and by rules with "
         "the action RestartIgnoringLimit. No limit when left out.",
-        ge=0,
-        le=100_000,
     )
     backoff_limit_per: BackoffScope | None = Field(
         None,
@@ -133,19 +138,15 @@ class RunPolicy(Model):
     failure_policy: FailurePolicy | None = Field(
         None, description="What to do when a replica fails, by its exit code, reason and role."
     )
-    active_deadline_seconds: StrictInt | None = Field(
+    active_deadline_seconds: Seconds | None = Field(
         None,
         description="The job fails when it is not complete this long after its start. Time in which "
         "it is suspended, in a queue, or held by a scheduling gate does not count.",
-        ge=1,
-        le=LONGEST,
     )
-    pending_deadline_seconds: StrictInt | None = Field(
+    pending_deadline_seconds: Seconds | None = Field(
         None,
         description="The job fails when its replicas are not all running after this long. Time "
         "in which they are in a queue, or held by a scheduling gate, does not count.",
-        ge=1,
-        le=LONGEST,
     )
     progress_deadline_seconds: StrictInt | None = Field(
         None,
@@ -155,8 +156,8 @@ class RunPolicy(Model):
         ge=10,
         le=LONGEST,
     )
-    ttl_seconds_after_finished: StrictInt | None = Field(
-        None, description="The job is deleted, with its children, this long after its end.", ge=0, le=LONGEST
+    ttl_seconds_after_finished: TimeToLive | None = Field(
+        None, description="The job is deleted, with its children, this long after its end."
     )
     clean_pod_policy: CleanPodPolicy | None = Field(
         None,

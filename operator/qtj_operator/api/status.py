@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from qtj_operator.api.model import Model, Timestamp, null_as
+from qtj_operator.api.platform_policy import PlatformPolicy
 
 __all__ = [
     "FINISHED",
@@ -246,6 +247,9 @@ class Status(Model):
     last_failure_time: Timestamp | None = Field(None, description="When the last attempt ended early.")
     peer_lost_time: Timestamp | None = Field(
         None, description="When a replica reported that it lost a peer, while the cause is not known yet."
+    )
+    platform_policy: PlatformPolicy | None = Field(
+        None, description="Defaults and ceilings of the platform, as they were when the job started."
     )
     spec_digest: str | None = Field(
         None,

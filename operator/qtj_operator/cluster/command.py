@@ -52,17 +52,24 @@ def main(arguments: Sequence[str], program: str) -> int:
     """
     options = _parser(program).parse_args(arguments)
 
+    from qtj_operator.api.platform_settings import NO_SETTINGS, SettingsError
+    from qtj_operator.cluster.job_settings import read_job_settings
     from qtj_operator.cluster.operator import Settings, run_operator
     from qtj_operator.cluster.server import PortError
     from qtj_operator.controller.client import ApiError
 
     _log(options.log_format, options.log_level, verbose=options.verbose)
+    try:
+        jobs = NO_SETTINGS if options.job_settings is None else read_job_settings(options.job_settings)
+    except SettingsError as error:
+        return report(str(error), MISUSED)
     settings = Settings(
         namespaces=tuple(dict.fromkeys(options.namespace)),
         port=options.port,
         lease_namespace=options.lease_namespace,
         tensorboard_image=options.tensorboard_image,
         copied_labels=CopiedLabels(tuple(options.copy_label)),
+        jobs=jobs,
     )
     try:
         asyncio.run(run_operator(settings))
@@ -126,6 +133,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         choices=("info", "warning", "error"),
         default="info",
         help="the least that is logged (default: info)",
+    )
+    option(
+        "--job-settings",
+        metavar="FILE",
+        help="YAML with defaults and ceilings for runPolicy and TensorBoard of jobs that start from now on, for all "
+        "namespaces and for single ones (default: none)",
     )
     option(
         "--log-format",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from qtj_contract.version import installed_version
 from qtj_operator.api.copied_labels import CopiedLabels
+from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
 from qtj_operator.cluster.account import account_of
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
@@ -37,6 +38,7 @@ class Settings:
         lease_namespace: Where operators agree on a leader; None to work without asking.
         tensorboard_image: The image of TensorBoard for jobs that name none.
         copied_labels: Which labels of a job everything made for it gets too.
+        jobs: Defaults and ceilings for jobs.
     """
 
     namespaces: tuple[str, ...]
@@ -44,6 +46,7 @@ class Settings:
     lease_namespace: str | None
     tensorboard_image: str
     copied_labels: CopiedLabels
+    jobs: PlatformSettings = NO_SETTINGS
 
 
 @dataclass(slots=True)
@@ -93,6 +96,7 @@ def _platform(client: ApiClient, settings: Settings) -> Platform:
         tensorboard_image=settings.tensorboard_image,
         account=account_of(client.transport.configuration.api_key.get("BearerToken", "")),
         copied_labels=settings.copied_labels,
+        settings=settings.jobs,
     )
 
 

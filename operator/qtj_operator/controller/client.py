@@ -34,6 +34,7 @@ class Resource(Enum):
     POD_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups")
     EVENTS = ("/api/v1", "events")
     NODES = ("/api/v1", "nodes")
+    NAMESPACES = ("/api/v1", "namespaces")
 
 
 _ADMISSION = re.compile(r"(webhook|(?:Valid|Mut)atingAdmissionPolicy) [\"']([^\"']+)[\"']")

@@ -87,6 +87,7 @@ class JobMemory:
         actions: What became of actions on its children.
         tensorboard: What became of actions on its TensorBoard.
         unreadable: Why it cannot be read; empty if it can.
+        looked: When the last pass over it was done.
         awaited: Until when the status of a restored job may come.
     """
 
@@ -103,6 +104,7 @@ class JobMemory:
     actions: Actions = field(default_factory=Actions)
     tensorboard: Actions = field(default_factory=Actions)
     unreadable: str = ""
+    looked: datetime | None = None
     awaited: Awaited = field(default_factory=Awaited)
 
     def shows(self, job: Object) -> None:

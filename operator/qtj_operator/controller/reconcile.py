@@ -19,6 +19,7 @@ from qtj_operator.controller.killed import with_killed
 from qtj_operator.controller.last_events import with_told
 from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.namespace import with_namespace
 from qtj_operator.controller.nodes import with_nodes
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.observe_tensorboard import with_board
@@ -114,6 +115,7 @@ class Reconciler:
             return await_status(read_status(raw), due)
         try:
             job = Job.parse(raw, self.platform.copied_labels)
+            job = replace(job, offered=self.platform.settings.policy_of(meta["namespace"]))
         except InvalidJob as error:
             return self._fail_unreadable(raw, str(error), now)
         memory = self.jobs[job.namespace, job.name]
@@ -151,6 +153,7 @@ class Reconciler:
         seen = await with_killed(self.client, seen, memory.killed)
         seen = await with_told(self.client, seen, memory.events, now)
         seen = await with_board(self.client, await with_nodes(self.client, seen, now))
+        seen = replace(await with_namespace(self.client, seen), looked=memory.looked)
         of_job, of_board = memory.actions, memory.tensorboard
         if seen.board is not None:
             obstacle, due = of_board.refusals.standing(job, now), of_board.repairs.due(job, now)
@@ -176,6 +179,7 @@ class Reconciler:
         due = pace.due(read_status(raw), decision.status, now, self.jobs.starting) if self.paced else None
         changed = due is None and await self._write(key, raw, decision, now)
         await self._emit(raw, decision, now)
+        self.jobs[key].looked = now
         if changed:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
         wake_at = earliest(decision.wake_at, due)

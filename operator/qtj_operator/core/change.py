@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Final
 
+from qtj_operator.api.platform_policy import PlatformPolicy
 from qtj_operator.api.status import ElasticStatus, Failure, InferenceStatus, ProgressStatus, Status, WeightsStatus
 
 __all__ = ["KEEP", "NO_CHANGE", "NO_REPORT", "Keep", "Report", "StatusChange", "new_attempt"]
@@ -48,6 +49,7 @@ class StatusChange(_Change):
     consecutive_failures: int | Keep | None = KEEP
     last_failure_time: datetime | Keep = KEEP
     peer_lost_time: Keep | None = KEEP
+    platform_policy: PlatformPolicy | Keep = KEEP
     spec_digest: str | Keep = KEEP
     fixed_digest: str | Keep = KEEP
     elastic: ElasticStatus | Keep | None = KEEP

@@ -20,6 +20,7 @@ from qtj_operator.core.finished import finished
 from qtj_operator.core.incomplete import drifted, incomplete
 from qtj_operator.core.inferring import inferring
 from qtj_operator.core.invalid_spec import invalid_spec
+from qtj_operator.core.leaving import leaving
 from qtj_operator.core.lone_replica import lone_replica, next_replacement
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.no_progress import next_heartbeat, no_progress
@@ -27,6 +28,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import next_deadline, overdue
 from qtj_operator.core.rechecked import rechecked
 from qtj_operator.core.refused import refused
+from qtj_operator.core.reminder import reminder
 from qtj_operator.core.repaired import repaired_later
 from qtj_operator.core.resized import resized
 from qtj_operator.core.respecified import respecified
@@ -74,6 +76,7 @@ TRAINING = Stage(
         trained,  # the leader is done: record the weights
         suspended,  # no pods, until it is resumed
         overdue,  # a deadline has passed
+        leaving,  # its namespace is being deleted: it goes with it
         respecified,  # the spec was changed before anything ran
         lost_replica,  # a member of the gang failed: next attempt, or give up
         no_progress,  # no replica takes a step: next attempt, or give up
@@ -92,6 +95,7 @@ INFERENCE = Stage(
     policies=(
         suspended,  # no pods, until it is resumed
         overdue,  # a deadline has passed
+        leaving,  # its namespace is being deleted: it goes with it
         superseded,  # delete pods of an earlier attempt, which use machines
         inferring,  # inference, then Complete
     ),
@@ -130,12 +134,13 @@ def decide(seen: Observed, now: datetime) -> Decision:
     companion = tensorboard(seen)
     status = status_of(seen, verdict, now).changed(tensorboard=companion.status)
     after = replace(seen.job, status=status)
+    again = filter(None, (reminder(seen, status, now),))
     return Decision(
         actions=verdict.actions if isinstance(verdict, Act) else (),
         companions=companion.actions if _leaves_room(verdict) else (),
         asked=seen.asked,
         status=status,
-        events=(*events_between(seen.job.status, status), *verdict.events, *companion.events),
+        events=(*events_between(seen.job.status, status), *verdict.events, *companion.events, *again),
         wake_at=earliest(_wake_at(verdict), companion.wake_at, *(timer(seen, after, now) for timer in stage.timers)),
     )
 

@@ -1,6 +1,7 @@
 """Events follow from the status: one for each condition that changed its status or its reason, and for TensorBoard."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from qtj_operator.api.conditions import DERIVED, ConditionType, Reason, is_true
 from qtj_operator.api.sizes import changes
@@ -8,7 +9,7 @@ from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
 from qtj_operator.core.resized import sizes_in_words
 
-__all__ = ["events_between", "tensorboard_events"]
+__all__ = ["event_type", "events_between", "tensorboard_events"]
 
 _REPORTED = frozenset(ConditionType) - DERIVED
 _SILENT = {Reason.STARTING, Reason.RESIZING, Reason.TRAINING_ENDED, Reason.NOT_STARTED, Reason.BACKING_OFF}
@@ -39,7 +40,7 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
     restarts = before.attempt != after.attempt
     failed = is_true(after.conditions, ConditionType.FAILED)
     of_conditions = (
-        Event("Warning" if _is_warning(condition) else "Normal", condition.reason, condition.message)
+        Event(event_type(condition), condition.reason, condition.message)
         for condition in after.conditions
         if condition.type in _REPORTED
         and earlier.get(condition.type) != (condition.status, condition.reason)
@@ -71,6 +72,7 @@ def _is_silent(condition: Condition, *, restarts: bool, failed: bool) -> bool:
     return condition.reason in _SILENT
 
 
-def _is_warning(condition: Condition) -> bool:
+def event_type(condition: Condition) -> Literal["Normal", "Warning"]:
+    """Returns the type of the event about a condition."""
     failed = condition.type == ConditionType.FAILED and condition.status == "True"
-    return failed or condition.reason in _WARNINGS
+    return "Warning" if failed or condition.reason in _WARNINGS else "Normal"

@@ -1,6 +1,7 @@
 """The end of inference: its metrics, or why there are none."""
 
 from qtj_contract import Env, TerminationMessage
+from qtj_contract.digits import in_digits
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
 from qtj_operator.api.status import InferencePhase, InferenceStatus
@@ -31,7 +32,7 @@ def inference_done(known: InferenceStatus, current: InferenceRun) -> Move:
 def inference_complete(result: InferenceStatus, *, is_cut: bool = False) -> Fact:
     """Returns that the job is complete, with its metrics, or why there are none."""
     metrics = sorted((result.metrics or {}).items())
-    shown = ", ".join(f"{name} {value:.4g}" for name, value in metrics)
+    shown = ", ".join(f"{name} {in_digits(value)}" for name, value in metrics)
     if is_cut:
         shown = f"{_CUT}, and {_where(result)}"
     return conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown or _NO_METRICS}")

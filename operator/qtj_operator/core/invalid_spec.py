@@ -16,7 +16,7 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import replica_host
-from qtj_operator.api.reading import dotted, faults
+from qtj_operator.api.reading import TEXT, dotted, faults
 from qtj_operator.api.requirements import REQUIREMENTS_NAME
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate
 from qtj_operator.core.decision import Move
@@ -96,6 +96,16 @@ def invalid_inference(job: Job, platform: Platform) -> str | None:
 
 def _first_problem(workload: Workload) -> str | None:
     return next((problem for check in _CHECKS if (problem := check(workload)) is not None), None)
+
+
+def metadata_that_is_no_text(workload: Workload) -> str | None:
+    """A label or an annotation is y or 1 in YAML, which is true or a number: the API server cannot read such a pod."""
+    for where, template in workload.templates.items():
+        for field in ("labels", "annotations"):
+            for key, value in getattr(template.metadata, field).items():
+                if not isinstance(value, str | None):
+                    return f"{where}.metadata.{field}.{key}: {TEXT}"
+    return None
 
 
 def restarted_by_the_kubelet(workload: Workload) -> str | None:
@@ -239,6 +249,7 @@ def program_without_a_place(workload: Workload) -> str | None:
 
 
 _CHECKS: tuple[Check, ...] = (
+    metadata_that_is_no_text,
     restarted_by_the_kubelet,
     reserved_variable,
     own_dns_name,

@@ -117,12 +117,12 @@ def _why_the_job_fails(seen: Observed, lost: list[Pod]) -> tuple[Reason, str] | 
     costly = [pod for pod in lost if not counts_as_disruption(seen.job, pod)]
     restarts, disruptions = counted_restarts(seen), seen.disruptions
     if costly and restarts + len(costly) > seen.job.backoff_limit:
-        why = f"{described(costly[0])}; replicas were restarted {times(restarts)}, as backoffLimit allows"
-        return Reason.BACKOFF_LIMIT_EXCEEDED, why
+        allowed = f"{times(restarts)}, as {seen.job.named('backoff_limit')} allows"
+        return Reason.BACKOFF_LIMIT_EXCEEDED, f"{described(costly[0])}; replicas were restarted {allowed}"
     limit, others = seen.job.policy.disruption_limit, len(lost) - len(costly)
     if limit is not None and others and disruptions + others > limit:
-        why = f"{described(lost[0])}; replicas were disrupted {times(disruptions)}, as disruptionLimit allows"
-        return Reason.DISRUPTION_LIMIT_EXCEEDED, why
+        allowed = f"{times(disruptions)}, as {seen.job.named('disruption_limit')} allows"
+        return Reason.DISRUPTION_LIMIT_EXCEEDED, f"{described(lost[0])}; replicas were disrupted {allowed}"
     return None
 
 

@@ -68,7 +68,7 @@ def lost_replica(seen: Observed, now: datetime) -> Move | Wait | None:
 def _disrupted(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
     disruptions, limit = seen.disruptions, seen.job.policy.disruption_limit
     if limit is not None and disruptions >= limit:
-        often = f"{times(disruptions)} after disruptions, as often as disruptionLimit allows"
+        often = f"{times(disruptions)} after disruptions, as often as {seen.job.named('disruption_limit')} allows"
         why = f"{why}; the gang was restarted {often}"
         return give_up(seen, lost, Reason.DISRUPTION_LIMIT_EXCEEDED, why, now)
     return _next_attempt(seen, lost, why, now, disruptions=1)
@@ -78,7 +78,8 @@ def _failed(seen: Observed, lost: list[Pod], why: str, now: datetime) -> Move:
     restarts = counted_restarts(seen)
     if restarts >= seen.job.backoff_limit:
         since = " since its last checkpoint" if seen.job.counts_per_checkpoint else ""
-        why = f"{why}; the gang was restarted {times(restarts)}{since}, as often as backoffLimit allows"
+        often = f"{times(restarts)}{since}, as often as {seen.job.named('backoff_limit')} allows"
+        why = f"{why}; the gang was restarted {often}"
         return give_up(seen, lost, Reason.BACKOFF_LIMIT_EXCEEDED, why, now)
     return _next_attempt(seen, lost, why, now, restarts=1)
 

@@ -67,6 +67,8 @@ class Observed:
         board: Its TensorBoard, if it may have one.
         obstacle: What the API server has refused, until it is tried again.
         told: What the last event about the pod says that takes long to start.
+        namespace_ends: Whether its namespace is being deleted; asked only where what it runs is.
+        looked: When the last pass over it was done; None where this operator has done none.
         repairs_due: When what others edit may be repaired again; None for now.
     """
 
@@ -83,6 +85,8 @@ class Observed:
     board: Board | None = None
     obstacle: Obstacle | None = None
     told: Told | None = None
+    namespace_ends: bool = False
+    looked: datetime | None = None
     repairs_due: datetime | None = None
 
     @property

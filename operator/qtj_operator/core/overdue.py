@@ -64,14 +64,15 @@ def _deadlines(job: Job, now: datetime) -> Iterator[tuple[datetime, Fact]]:
         return
     start = not_counted(job, start, now)
     if active is not None:
-        sentence = f"the job was not complete within {active} s (activeDeadlineSeconds)"
+        sentence = f"the job was not complete within {active} s ({job.named('active_deadline_seconds')})"
         yield start + timedelta(seconds=active), conditions.failed(Reason.DEADLINE_EXCEEDED, sentence)
     pending = job.policy.pending_deadline_seconds
     since = _pending_since(job, now)
     if pending is not None and since is not None:
         running = find(job.status.conditions, ConditionType.RUNNING)
         why = f": {running.message}" if running else ""
-        sentence = f"the replicas were not all running after {pending} s (pendingDeadlineSeconds){why}"
+        limit = f"{pending} s ({job.named('pending_deadline_seconds')})"
+        sentence = f"the replicas were not all running after {limit}{why}"
         yield since + timedelta(seconds=pending), conditions.failed(Reason.PENDING_DEADLINE_EXCEEDED, sentence)
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from qtj_operator.api.conditions import Reason
+from qtj_operator.core.image_pull import PULL_REASONS, not_pulled
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.removal import held_up
 
 __all__ = ["pending_reason", "terminating_reason"]
 
-_PULL = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _STARTING = {"ContainerCreating", "PodInitializing"}
 
 
@@ -22,11 +22,8 @@ def pending_reason(pod: Pod) -> tuple[Reason, str] | None:
     waiting = pod.waiting
     if waiting is None or waiting.reason in _STARTING:
         return None
-    if waiting.reason in _PULL:
-        return (
-            Reason.IMAGE_NOT_PULLED,
-            f'image "{waiting.image}" of {pod.name} cannot be pulled: check its name and whether the node may pull it',
-        )
+    if waiting.reason in PULL_REASONS:
+        return Reason.IMAGE_NOT_PULLED, not_pulled(pod, waiting)
     return Reason.CONTAINER_NOT_STARTED, f"{pod.name} cannot start ({waiting.reason}): {waiting.message}"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 from qtj_operator.api.job import Job
+from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
 
 __all__ = ["CLUSTER", "Platform"]
 
@@ -20,6 +21,7 @@ class Platform:
         shares_nodes: Whether there may be places for more pods at one time than at another.
         artifacts: Addresses of artifacts by namespace and name of the job, if they differ from its spec.
         tensorboard_image: The image of TensorBoard for jobs that name none; None where no TensorBoard is started.
+        settings: Defaults and ceilings for jobs.
         account: Namespace and name of the operator's own service account; None where it has none.
         copied_labels: Which labels of a job everything made for it gets too.
     """
@@ -28,6 +30,7 @@ class Platform:
     shares_nodes: bool = True
     artifacts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     tensorboard_image: str | None = None
+    settings: PlatformSettings = NO_SETTINGS
     account: tuple[str, str] | None = None
     copied_labels: CopiedLabels = field(default_factory=CopiedLabels)
 

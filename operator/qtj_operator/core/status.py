@@ -17,6 +17,7 @@ from qtj_operator.api.status import Condition, Phase, ProgressStatus, ReplicaSta
 from qtj_operator.core.absent import absent_replicas, with_absent
 from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.editable import has_run, ignores_edit
+from qtj_operator.core.image_pull import with_known_words
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.pending_reason import pending_reason, terminating_reason
 from qtj_operator.core.pod import Pod
@@ -75,7 +76,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
         facts = (_running(seen, facts, now), *facts)
     recorded = replace(seen.job, status=base)
-    facts = tuple(with_absent(recorded, fact) for fact in facts)
+    facts = tuple(with_known_words(before.conditions, with_absent(recorded, fact)) for fact in facts)
     after = closed(base, facts, seen.job.generation, now)
     ignored = tuple(spec_ignored(seen, replace(seen.job, status=after)))
     return closed(after, ignored, seen.job.generation, now) if ignored else after

@@ -71,7 +71,7 @@ def tensorboard(seen: Observed) -> Companion:
 
 
 def _wanted(seen: Observed) -> Companion:
-    image, board = seen.platform.tensorboard_image, seen.job.spec.tensorboard
+    image, board = seen.platform.tensorboard_image, seen.job.tensorboard
     if image is None or not seen.attempt:
         return Companion()
     if board is None:

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from qtj_operator.api.defaults import TENSORBOARD_PORT
+from qtj_operator.api.defaults import TENSORBOARD_PORT, TENSORBOARD_RESOURCES
 from qtj_operator.api.job import Job
 from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import (
@@ -54,8 +54,6 @@ _RELOAD_SECONDS = 15
 """Somewhat more than the time from one copy of the curves to the next: `qtj_trainer.tensorboard.event_files`."""
 _STARTS_WITHIN = 60
 """Seconds after which the Deployment reports that its pod does not start: it may wait for an image for ever."""
-
-_RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}}
 
 _FOR_BUCKETS = re.compile(
     r"(GOOGLE|GCLOUD|CLOUDSDK|GCE|GCSFS|FSSPEC)_\w+|STORAGE_EMULATOR_HOST|NO_GCE_CHECK|(HTTPS?|ALL|NO)_PROXY|"
@@ -185,7 +183,9 @@ def _container(job: Job, board: TensorBoard, image: str, mounts: tuple[Mount, ..
         "ports": [{"name": "http", "containerPort": TENSORBOARD_PORT}],
         "readinessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 5},
         "terminationMessagePolicy": "FallbackToLogsOnError",  # its last line says why it has ended
-        "resources": deepcopy(_RESOURCES) if board.resources is None else board.resources.model_dump(exclude_none=True),
+        "resources": deepcopy(TENSORBOARD_RESOURCES)
+        if board.resources is None
+        else board.resources.model_dump(exclude_none=True),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},

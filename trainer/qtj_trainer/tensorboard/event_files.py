@@ -96,7 +96,7 @@ class Board:
             weights: The trained weights, of any shape: one histogram each, or a curve for a single number.
         """
         with self._writer("train", epoch.step).as_default(epoch.step):
-            _draw({**_training_curves(epoch), "attempt": self._attempt})
+            _draw({**_training_curves(epoch), "run/attempt": self._attempt})
             for name, values in readouts.items():
                 tf.summary.histogram(f"readouts/{name}", _sample(values))
             for name, values in weights.items():
@@ -138,15 +138,19 @@ class Board:
 
 
 def _training_curves(epoch: Epoch) -> dict[str, float | None]:
+    """Returns the curves of an epoch. TensorBoard sorts them by name, and is to begin with scores and the loss."""
     curves = {
         "loss": epoch.loss,
         **epoch.training_scores,
-        "learning_rate": epoch.learning_rate,
-        "gradient_norm": epoch.gradient_norm,
-        "examples_per_second": epoch.examples_per_second,
+        "optimizer/learning_rate": epoch.learning_rate,
+        "optimizer/gradient_norm": epoch.gradient_norm,
+        "run/examples_per_second": epoch.examples_per_second,
     }
     for name, gradient in epoch.gradients.items():
-        curves |= {f"gradient_mean/{name}": gradient.mean, f"gradient_variance/{name}": gradient.variance}
+        curves |= {
+            f"optimizer/gradient_mean/{name}": gradient.mean,
+            f"optimizer/gradient_variance/{name}": gradient.variance,
+        }
     return curves
 
 

@@ -50,7 +50,7 @@ def write_summary(found: ModelSummary, name: str, run: Any, train: Any, step: in
         try:
             tf.summary.graph(graph_of(found.model))
             for layer, pixels in _pictures(found.model):
-                tf.summary.image(f"circuit/{layer}", pixels[None])
+                tf.summary.image(f"model/circuit/{layer}", pixels[None])
         except Exception as problem:  # noqa: BLE001  a gate may be of any class, and training must not end for a picture
             log.warning("TensorBoard has no picture of the model: %s", " ".join(str(problem).split()))
 

@@ -193,6 +193,16 @@ def test_a_module_that_is_a_link_to_elsewhere_is_one_sentence(api: FakeApi, fold
     assert sentence.startswith(f"train.py needs layers.py, which is a link to {private.resolve()}: copy that file ")
 
 
+def test_requirements_that_are_a_link_to_elsewhere_are_one_sentence(api: FakeApi, folder: Path, private: Path) -> None:
+    private.write_text("private==1\n")
+    (folder / "requirements.txt").symlink_to(private)
+
+    answer = qtj("submit", "train.py", STORE, "--requirements", "requirements.txt")
+
+    assert (answer.code, api.asked) == (2, [])
+    assert answer.sentences[0].startswith(f"requirements.txt is a link to {private.resolve()}: copy that file ")
+
+
 def test_a_link_within_the_folder_of_the_program_is_followed(api: FakeApi, folder: Path) -> None:
     (folder / "runs").mkdir()
     (folder / "runs/1.csv").write_text("1,2")

@@ -40,7 +40,7 @@ def payload_of(program: Program) -> Payload:
     for name in sorted(code):
         if config_key(name):
             raise InputError(_cannot_travel(name, program))
-        if name != program.path.name and (target := _elsewhere(name, program)):
+        if name != program.path.name and (target := _elsewhere(program.folder / name)):
             raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
@@ -52,19 +52,20 @@ def payload_of(program: Program) -> Payload:
 def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
     """Returns the files of data that travel, and notes about others."""
     paths = [*map(PurePosixPath, names)]
-    links = {path.name: _elsewhere(path.name, program) for path in paths if _travels(path)}
+    links = {path.name: _elsewhere(program.folder / path.name) for path in paths if _travels(path)}
     stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
     led = [f"{name} is not sent: it is a link to {target}: {_COPY}" for name, target in links.items() if target]
     return [name for name, target in links.items() if not target], [*stay, *led]
 
 
-def _elsewhere(name: str, program: Program) -> Path | None:
-    """Returns where a link leads to that leaves the folder of the program, or names a hidden file.
+def _elsewhere(path: Path) -> Path | None:
+    """Returns where a link leads to that leaves its folder, or names a hidden file; None for any other file.
 
     Who wrote the program has made the link. The program runs on the cluster, and shall read no other file of its user.
     """
-    folder = program.folder.resolve()
-    target = (folder / name).resolve()
+    folder, target = path.absolute().parent.resolve(), path.resolve()
+    if target == folder / path.name:
+        return None
     inside = target.is_relative_to(folder) and not any(
         part.startswith(".") for part in target.relative_to(folder).parts
     )
@@ -93,6 +94,8 @@ def _requirements(program: Program, files: Mapping[str, bytes]) -> Mapping[str, 
     path = program.requirements
     if path is None:
         return {}
+    if target := _elsewhere(path):
+        raise InputError(f"{path} is a link to {target}: {_COPY}")
     content = read_text(path).encode()
     if files.get(path.name, content) != content:
         raise InputError(f"{path}: {program.path.name} has another file {path.name} beside it: rename one of them")

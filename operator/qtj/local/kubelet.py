@@ -24,7 +24,7 @@ from typing import Any
 from qtj.local.addresses import Addresses, NoFreePortError
 from qtj.local.fork_server import ForkServer
 from qtj.local.objects import grace_of
-from qtj.local.podstatus import ended, running
+from qtj.local.podstatus import conditions, ended, running
 from qtj.local.probes import Prober
 from qtj.local.process import Process
 from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
@@ -37,6 +37,9 @@ from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 
 __all__ = ["Kubelet", "Machine"]
+
+_PLACED_AFTER = 5.0
+"""Seconds after which a pod that waits for TensorFlow to be loaded is shown to have a node."""
 
 _CANNOT_RUN = 126
 """The exit code of a shell for a program that it cannot run. Like every code below 128 it is final."""
@@ -149,17 +152,23 @@ class Kubelet:
         """Runs the program of a pod, and returns the final status of the pod."""
         message_file = scratch / "termination-log"
         program = self._program(pod, message_file)
-        await self._prepare(program, stopping)
+        await self._prepare(pod, program, stopping)
         process = await Process.start(program, self._machine.log(pod), self._supervisors, scratch)
         started(process)
         self._set_status(pod, running(pod), node=self._machine.name)
         code, unhealthy = await self._supervise(pod, program, process, stopping)
         return ended(pod, code, termination_message(pod, code, message_file, process.tail, unhealthy))
 
-    async def _prepare(self, program: ProcessSpec, stopping: asyncio.Event) -> None:
-        """Waits until a program can be forked, or has to end: then it is started alone, which is sooner."""
+    async def _prepare(self, pod: Object, program: ProcessSpec, stopping: asyncio.Event) -> None:
+        """Waits until a program can be forked, or has to end: then it is started alone, which is sooner.
+
+        A pod that waits for long has its node: otherwise the operator would ask for a scheduler.
+        """
         waiting = [asyncio.create_task(each) for each in (self._supervisors.prepare(program), stopping.wait())]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(waiting, timeout=_PLACED_AFTER, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            self._set_status(pod, {"conditions": conditions(ready=False)}, node=self._machine.name)
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
 

@@ -33,14 +33,14 @@ program.finish(model)
 
 
 @pytest.mark.parametrize(
-    ("source", "names", "fields"),
+    ("source", "names", "fields", "first"),
     [
-        (LOOP, {"fidelity", "val_auc"}, {"loss", "trainingAccuracy"}),
-        (KERAS, {"mae", "val_mae"}, {"loss", "validationLoss"}),
+        (LOOP, {"fidelity", "val_auc"}, {"loss", "trainingAccuracy"}, "accuracy"),
+        (KERAS, {"mae", "val_mae"}, {"loss", "validationLoss"}, "mae"),
     ],
 )
 def test_scores_are_in_the_progress_log(
-    trainer: Trainer, tmp_path: Path, source: str, names: set[str], fields: set[str]
+    trainer: Trainer, tmp_path: Path, source: str, names: set[str], fields: set[str], first: str
 ) -> None:
     program, log = tmp_path / "program.py", tmp_path / "progress.jsonl"
     program.write_text(source)
@@ -50,3 +50,4 @@ def test_scores_are_in_the_progress_log(
     assert ended.code == 0, ended.errors
     told = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(set(each["scores"]), fields <= set(each)) for each in told] == [(names, True)] * 2
+    assert [each["metric"] for each in told] == [first] * 2

@@ -16,6 +16,7 @@ class InProcess(Session):
     """A session whose mistakes are raised: the real one ends the process."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self._environment = environment
         self.replica = Replica.join(environment, Stop(), str(folder))
         self.record = SourceRecord(self.replica.store, None, environment, is_script=False)
 

@@ -152,7 +152,7 @@ class Session:
         self._leave(problem.exit_code)
 
     def _leave(self, code: int) -> NoReturn:
-        """Ends a process that has failed. What it has trained is sent before, also if it has not joined its job yet."""
+        """Ends a process that has failed, once its last epochs are sent. It may not have joined its job yet."""
         if replica := getattr(self, "replica", None):
             replica.tracked.flush()
         exit_now(code)

@@ -49,6 +49,11 @@ class Tracked:
         self._store = store
         self._tracker: Tracker | None = None
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the environment asks for a server."""
+        return bool(self._environment.get(contract.TRACKING))
+
     def begin(self, about: About, earlier: Sequence[EpochRecord], *, is_resumed: bool) -> None:
         """Opens the run, if the environment asks for a server.
 
@@ -89,12 +94,9 @@ class Tracked:
             self._tracker.finish(Point(epoch, _now(), result.metrics), labels)
 
     def _labels(self) -> dict[str, str]:
-        known = {
-            "job": contract.Env.JOB,
-            "namespace": contract.Env.NAMESPACE,
-            "attempt": contract.Env.ATTEMPT,
-            "image": contract.Env.IMAGE,
-        }
+        known = {"job": contract.Env.JOB, "namespace": contract.Env.NAMESPACE, "attempt": contract.Env.ATTEMPT}
+        if not self._environment.get(contract.Env.PROGRESS_LOG):  # `qtj run` starts no image
+            known["image"] = contract.Env.IMAGE
         return {name: self._environment.get(variable, "") for name, variable in known.items()}
 
     def _run(self, *, is_resumed: bool) -> str:

@@ -102,7 +102,8 @@ class Training(ABC):
             self.telemetry.progress = self.progress(position)
         if self.replica.cluster.leads:
             self._record.begin()
-            self._track(position)
+            if self.replica.tracked.is_wanted:
+                self._track(position)
         return position
 
     def _track(self, position: Position) -> None:

@@ -75,7 +75,7 @@ class Snapshot:
     def to_dict(self) -> dict[str, Any]:
         """Returns it for programs."""
         found: dict[str, Any] = {"name": self.name, "namespace": self.job["metadata"].get("namespace")}
-        found |= {"phase": self.phase, "message": self.why, "ready": self.status.get("ready")}
+        found |= {"phase": str(self.phase), "message": self.why, "ready": self.status.get("ready")}
         found |= {"attempt": self.status.get("attempt"), "restarts": self.status.get("restarts", 0)}
         known = {name: value for name, value in found.items() if value is not None}
         numbers = {"progress": dict(self.progress), "timeLeft": self.left.removesuffix(" left")}

@@ -14,8 +14,7 @@ import symtable
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from importlib.metadata import packages_distributions
+from pathlib import PurePath
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -24,6 +23,8 @@ from qtj.terminal.errors import InputError
 __all__ = ["program_of"]
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_INSTALLED = {"site-packages", "dist-packages"}
+"""Folders into which Python and Debian install packages."""
 _ANNOTATIONS = "from __future__ import annotations"
 
 
@@ -219,12 +220,12 @@ def _importable(value: object) -> tuple[str, str] | None:
 def _is_installed(module: str) -> bool:
     """Tells whether a module is one that another machine has, or can install, by its name."""
     top = module.partition(".")[0]
-    return top in sys.stdlib_module_names or top.startswith("qtj_") or top in _distributions()
-
-
-@cache
-def _distributions() -> Mapping[str, list[str]]:
-    return packages_distributions()
+    if top in sys.stdlib_module_names or top.startswith("qtj_"):
+        return True
+    found = sys.modules.get(top)
+    file = getattr(found, "__file__", None)
+    places = [file] if file else [*getattr(found, "__path__", ())]
+    return any(_INSTALLED & {*PurePath(str(place)).parts} for place in places)
 
 
 def _value(what: str, value: object) -> str:

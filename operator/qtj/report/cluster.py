@@ -29,7 +29,7 @@ from qtj_report.data import report_data
 from qtj_report.page import run_page
 from qtj_report.text import report_text
 
-__all__ = ["cluster_content", "content_on_cluster", "report_cluster_job"]
+__all__ = ["cluster_content", "content_on_cluster", "read_cluster_job", "report_cluster_job"]
 
 _STORED = "curves, options, circuit and predictions"
 _ROUNDED = timedelta(seconds=2)
@@ -64,8 +64,17 @@ def content_on_cluster(job: str, namespace: str | None) -> tuple[Content, dateti
     Raises:
         InputError: As in `report_cluster_job`.
     """
-    raw, events, now = on_cluster(partial(_read, job), namespace)
+    raw, events, now = read_cluster_job(job, namespace)
     return cluster_content(raw, events, now, read_any), now
+
+
+def read_cluster_job(job: str, namespace: str | None) -> tuple[Object, Sequence[Object], datetime]:
+    """Returns a job, its events, and the time of the cluster.
+
+    Raises:
+        InputError: As in `report_cluster_job`.
+    """
+    return on_cluster(partial(_read, job), namespace)
 
 
 async def _read(name: str, client: ApiClient, namespace: str) -> tuple[Object, Sequence[Object], datetime]:

@@ -12,7 +12,7 @@ from qtj_contract.whole_file import write_whole
 from qtj_operator.api.status import WeightsStatus
 from qtj_report.artifacts import NoAccessError, Read, file_of
 
-__all__ = ["Weights", "stored_at", "stored_weights"]
+__all__ = ["Weights", "stored_at", "stored_if_any", "stored_weights"]
 
 _TEXTS = "SU"
 """Kinds of arrays that are texts: beside its arrays, a program stores the structure of its state."""
@@ -91,12 +91,23 @@ def stored_at(uri: str, what: str, read: Read) -> bytes:
     Raises:
         InputError: There is nothing, or it cannot be read.
     """
-    try:
-        data = read(uri)
-    except (NoAccessError, OSError) as problem:
-        raise InputError(f"{what} cannot be read: {problem}") from None
+    data = stored_if_any(uri, read)
     if data is not None:
         return data
     if file_of(uri):
         raise InputError(f"{what} are not on this machine: {uri} is on a volume of the pods, so copy it from one")
     raise InputError(f"{what} are not there any more: {uri} was deleted")
+
+
+def stored_if_any(uri: str, read: Read) -> bytes | None:
+    """Returns what is stored at an address; None if there is nothing.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        return read(uri)
+    except NoAccessError as problem:
+        raise InputError(str(problem)) from None
+    except OSError as problem:
+        raise InputError(f"{file_of(uri) or uri} cannot be read ({problem.strerror}): correct that") from None

@@ -5,6 +5,7 @@ import json as encoder
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import pi
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,16 @@ def test_all_that_it_uses_travels_and_nothing_else() -> None:
     assert not {"asyncio", "OBJECT", "Path", "pytest"} & set(names)
 
 
+def test_what_a_notebook_has_wrapped_is_what_python_has_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    @wraps(sum)
+    def wrapped(*_: object) -> None:
+        print("of the notebook")
+
+    monkeypatch.setitem(globals(), "sum", wrapped)
+
+    assert "of the notebook" not in program_of(adds, {})
+
+
 def test_values_are_those_of_now() -> None:
     rate = 1
 
@@ -70,6 +81,10 @@ def test_values_are_those_of_now() -> None:
     rate = 2
 
     assert ("rate = 1" in before, "rate = 2" in program_of(step, {})) == (True, True)
+
+
+def adds() -> None:
+    print(sum([1, 2]))
 
 
 def uses_object() -> None:

@@ -151,7 +151,9 @@ def _outside(source: str, value: FunctionType | type, whose: str) -> Iterator[tu
         if name.startswith("__"):  # it is the program's own, such as __name__
             continue
         if name in known:
-            yield name, known[name]
+            # A notebook has wrapped what Python has built in, such as `open`.
+            if name not in built_in or inspect.unwrap(known[name]) is not built_in[name]:
+                yield name, known[name]
         elif name not in built_in:
             raise InputError(f"{whose} uses {name}, which is not defined: define it first")
 

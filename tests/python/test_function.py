@@ -2,12 +2,15 @@
 
 import asyncio
 import json as encoder
+import linecache
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from math import pi
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -155,6 +158,20 @@ def test_a_function_without_a_source_is_one_sentence() -> None:
 
     with pytest.raises(InputError, match=r"^made cannot travel: the source of made is not known: write it into a file"):
         program_of(names["made"], {})
+
+
+def test_a_class_of_a_notebook_travels(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def same(made):\n    return made\n@same\nclass Net:\n    def size(self):\n        return 3\n"
+    text += "def train():\n    print(Net().size())\n"
+    notebook = ModuleType("notebook")
+    monkeypatch.setitem(sys.modules, "notebook", notebook)
+    monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, text.splitlines(keepends=True), "<cell 1>"))
+    exec(compile(text, "<cell 1>", "exec"), vars(notebook))
+
+    made = program_of(notebook.train, {})
+
+    assert text.partition("@same")[2].partition("def train")[0] in made
+    assert made.index("def same") < made.index("@same")
 
 
 def test_annotations_that_are_not_evaluated_need_not_travel(tmp_path: Path) -> None:

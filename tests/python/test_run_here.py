@@ -136,6 +136,21 @@ def test_a_function_runs_with_what_it_uses(laptop: Laptop) -> None:
     assert sorted(path.name for path in laptop.folder.iterdir()) == ["qtj-artifacts"], "nothing is left elsewhere"
 
 
+def test_a_file_that_a_function_names_travels_with_it_if_it_is_text(laptop: Laptop) -> None:
+    (laptop.folder / "rows.csv").write_text("1,2\n")
+    (laptop.folder / "rows.bin").write_bytes(b"\xff")
+
+    def reads() -> None:
+        print(Path("rows.csv").read_text())
+
+    def reads_numbers() -> None:
+        print(Path("rows.bin").read_bytes())
+
+    assert qtj.Job.from_function(reads).run().wait(60).logs() == "1,2\n\n"
+    with pytest.raises(qtj.InputError, match=r"^reads_numbers names rows\.bin, and on this machine only text travels"):
+        qtj.Job.from_function(reads_numbers).run()
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

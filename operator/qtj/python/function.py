@@ -9,6 +9,7 @@ import __future__
 import ast
 import builtins
 import inspect
+import linecache
 import math
 import symtable
 import sys
@@ -133,7 +134,7 @@ def _check_call(function: FunctionType, arguments: Mapping[str, Any]) -> None:
 
 def _source(value: FunctionType | type, whose: str) -> str:
     try:
-        source = textwrap.dedent(inspect.getsource(value))
+        source = textwrap.dedent(_written(value))
         (made,) = ast.parse(source).body
     except (OSError, TypeError, SyntaxError, ValueError):
         what = f"the source of {value.__name__} is not known"
@@ -141,6 +142,24 @@ def _source(value: FunctionType | type, whose: str) -> str:
     if getattr(made, "decorator_list", ()) and isinstance(value, FunctionType):
         raise InputError(f"{value.__name__} has a decorator, and only its source travels: take the decorator off")
     return source
+
+
+def _written(value: FunctionType | type) -> str:
+    """Returns a source as it is written.
+
+    Python knows the source of a function of a notebook, but not that of a class there: its methods say in which cell
+    it is.
+    """
+    try:
+        return inspect.getsource(value)
+    except (OSError, TypeError):
+        for method in filter(inspect.isfunction, vars(value).values()):
+            lines = linecache.getlines(method.__code__.co_filename)
+            for made in ast.parse("".join(lines)).body:
+                if isinstance(made, ast.ClassDef) and made.name == value.__name__:
+                    first = min([made.lineno, *(each.lineno for each in made.decorator_list)])
+                    return "".join(lines[first - 1 : made.end_lineno])
+        raise
 
 
 def _outside(source: str, value: FunctionType | type, whose: str) -> Iterator[tuple[str, object]]:
@@ -181,7 +200,7 @@ def _without_annotations(source: str) -> str:
     return ast.unparse(_Bare().visit(ast.parse(source)))
 
 
-def _names_around(value: FunctionType | type) -> Mapping[str, object]:
+def _names_around(value: FunctionType | type) -> Mapping[str, Any]:
     if isinstance(value, type):
         return vars(sys.modules[value.__module__])
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)

@@ -17,6 +17,7 @@ from qtj.script.documents import NO_OPTIONS, ProgramOptions
 from qtj.script.objects import Resources
 from qtj.script.program import is_program
 from qtj.terminal.errors import InputError, extra_checked
+from qtj_contract.program_source import read_source
 
 if TYPE_CHECKING:
     from qtj.submit.submit import Prepared
@@ -109,8 +110,8 @@ class Job:
         """Returns the job that calls a function, whose source is sent.
 
         What it uses travels with it: modules that are installed by their name, functions and classes of the same file
-        or notebook by their source, and plain values, such as numbers, texts and lists of them, as they are now. What
-        it returns is lost.
+        or notebook by their source, and plain values, such as numbers, texts and lists of them, as they are now; so do
+        files of the current folder that it names. What it returns is lost.
 
         Args:
             function: The function.
@@ -200,7 +201,15 @@ class Job:
         with TemporaryDirectory(prefix="qtj-") as folder:
             script = Path(folder) / self.file
             script.write_text(self.text, "utf-8")
+            _link_data(script)
             yield script
+
+
+def _link_data(script: Path) -> None:
+    """Puts the files of the current folder that a function names beside its script, with which they travel."""
+    for name in read_source(script).data:
+        if Path(name).name == name:
+            (script.parent / name).symlink_to(Path(name).absolute())
 
 
 def _resources(**given: str | None) -> Resources | None:

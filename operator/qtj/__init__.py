@@ -1,8 +1,14 @@
-"""The `qtj` command, and the cluster of one machine behind `qtj run`.
+"""Jobs from Python, the `qtj` command, and the cluster of one machine behind `qtj run`.
+
+To import this is cheap and does nothing else: what programs use is loaded when its name is asked for::
+
+    import qtj
+    run = qtj.Job.from_program("train.py", ["--seed", 1]).run()
+    run.follow()
 
 Layers, each importing only from those below it::
 
-    commands                      each command with its options
+    commands, python              each command with its options; what `import qtj` offers
     board, create, doctor,        TensorBoard; new jobs; checks of this machine;
     report                        the results of a run
     monitor                       jobs of this machine and of a cluster: their phase, replicas, logs and events
@@ -22,8 +28,58 @@ import errno
 import io
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["app", "kubectl_completion", "kubectl_plugin"]
+if TYPE_CHECKING:
+    from qtj.python.errors import JobFailedError, NotFinishedError
+    from qtj.python.handle import Handle
+    from qtj.python.job import Job
+    from qtj.python.report import Report
+    from qtj.python.table import Table
+    from qtj.report.stored import Weights
+    from qtj.terminal.errors import InputError, QtjError
+
+__all__ = [
+    "Handle",
+    "InputError",
+    "Job",
+    "JobFailedError",
+    "NotFinishedError",
+    "QtjError",
+    "Report",
+    "Table",
+    "Weights",
+    "app",
+    "kubectl_completion",
+    "kubectl_plugin",
+]
+
+_MODULES = {
+    "Handle": "qtj.python.handle",
+    "InputError": "qtj.terminal.errors",
+    "Job": "qtj.python.job",
+    "JobFailedError": "qtj.python.errors",
+    "NotFinishedError": "qtj.python.errors",
+    "QtjError": "qtj.terminal.errors",
+    "Report": "qtj.python.report",
+    "Table": "qtj.python.table",
+    "Weights": "qtj.report.stored",
+}
+"""Where each name is that programs use."""
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what programs use when it is asked for."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Lists all names, for completion."""
+    return sorted({*globals(), *__all__})
 
 
 def app(prog_name: str | None = None) -> None:

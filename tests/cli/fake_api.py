@@ -10,9 +10,10 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 import yaml
 
-__all__ = ["FakeApi", "fake_api"]
+__all__ = ["JOBS", "MAPS", "FakeApi", "fake_api", "use_kubeconfig"]
 
 JOBS, MAPS = "quantumtrainingjobs", "configmaps"
 
@@ -78,7 +79,8 @@ class FakeApi:
         assert body["metadata"]["namespace"] == namespace
         self.uids += 1
         uid = there["metadata"]["uid"] if there else f"uid-{self.uids}"
-        return {**body, "metadata": {**body["metadata"], "uid": uid, "resourceVersion": "1"}}
+        made = {"uid": uid, "resourceVersion": "1", "creationTimestamp": "2030-01-01T12:00:00Z"}
+        return {**body, "metadata": {**body["metadata"], **made}}
 
     def _patched(self, there: dict[str, Any] | None, operations: list[Any]) -> dict[str, Any]:
         assert there is not None
@@ -133,3 +135,9 @@ def fake_api(kubeconfig: Path) -> Iterator[FakeApi]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def use_kubeconfig(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """As in a new process: the library reads the environment when it is imported."""
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    monkeypatch.setattr("kubernetes.aio.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(path))

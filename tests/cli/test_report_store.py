@@ -1,45 +1,22 @@
 """How `qtj report` reads artifacts: files, and a bucket by the rights of the user."""
 
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 
 from qtj.report.store import read_any, read_file
 from qtj_report.artifacts import NoAccessError
+from tests.cli.bucket import bucket_with
 
 OBJECTS = {"/lab/o/toy/reports/toy 1.jsonl": (200, b"{}"), "/lab/o/secret": (403, b"no right to storage.objects.get")}
 
 
-class Bucket(BaseHTTPRequestHandler):
-    """Answers downloads as Cloud Storage does."""
-
-    def do_GET(self) -> None:
-        place = unquote(self.path.partition("?")[0]).removeprefix("/download/storage/v1/b")
-        code, body = OBJECTS.get(place, (404, b"none"))
-        self.send_response(code)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    server = HTTPServer(("127.0.0.1", 0), Bucket)
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def bucket() -> Iterator[None]:
+    with bucket_with(OBJECTS):
+        yield
 
 
 @pytest.mark.usefixtures("bucket")

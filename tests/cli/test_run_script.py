@@ -60,6 +60,7 @@ def test_a_dry_run_prints_the_job_and_starts_nothing(program: str, folder: Path)
         (["lost.py"], "lost.py: there is no such file"),
         (["code"], "code: this is a folder: name the file in it"),
         (["code/my_net.py", "--name=My"], '--name: "My" cannot be the name of a job: it starts with a letter'),
+        (["code/my_net.py", "-d", "-o", "json"], "--detach has no final object to print: use -o name, and ask qtj "),
         (["job.yaml", "--", "x"], "arguments after FILE are for a program in Python, and job.yaml names its own"),
     ],
 )

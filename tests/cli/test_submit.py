@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api
+from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api, use_kubeconfig
 from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
 
@@ -14,12 +14,6 @@ STORE = "--artifacts=pvc://results"
 FORBIDDEN = (
     'configmaps is forbidden: User "me" cannot create resource "configmaps" in API group "" in the namespace "lab"'
 )
-
-
-def use_kubeconfig(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    """As in a new process: the library reads the environment when it is imported."""
-    monkeypatch.setenv("KUBECONFIG", str(path))
-    monkeypatch.setattr("kubernetes.aio.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(path))
 
 
 @pytest.fixture

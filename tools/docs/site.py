@@ -24,6 +24,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/noise",
         "how-to/frameworks",
         "how-to/own-program",
+        "how-to/python",
         "how-to/own-data",
         "how-to/several-jobs",
         "how-to/study",

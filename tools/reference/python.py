@@ -28,6 +28,16 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs/reference/python.md"
 
 PUBLIC = {
+    "Jobs from Python": (
+        "qtj.Job",
+        "qtj.Handle",
+        "qtj.Table",
+        "qtj.Weights",
+        "qtj.Report",
+        "qtj.InputError",
+        "qtj.JobFailedError",
+        "qtj.NotFinishedError",
+    ),
     "A program of one's own": (
         "qtj_trainer.Program",
         "qtj_trainer.load",
@@ -64,14 +74,15 @@ PUBLIC = {
 _HEAD = """\
 # Python reference
 
-What a program imports from `qtj_trainer` and `qtj_simulator`. Generated from the docstrings by `make reference`.
+What a program imports from `qtj`, `qtj_trainer` and `qtj_simulator`. Generated from the docstrings by `make reference`.
 [contract.md](contract.md) says how the parts are used together, [engine.md](../design/engine.md) what a circuit may be.
 """
 
 
 def reference() -> str:
     """Returns the reference as Markdown."""
-    loader = GriffeLoader(search_paths=[ROOT / "trainer"], docstring_parser=Parser.google)
+    loader = GriffeLoader(search_paths=[ROOT / "operator", ROOT / "trainer"], docstring_parser=Parser.google)
+    loader.load("qtj")
     loader.load("qtj_trainer")
     loader.load("qtj_simulator")
     loader.resolve_aliases(implicit=True, external=False)

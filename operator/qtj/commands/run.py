@@ -86,8 +86,8 @@ def run(
 
         if resume and fresh:
             raise InputError("--resume and --fresh contradict each other: leave one of them out")
-        if detach and output:
-            raise InputError("--detach has no final object to print: leave -o out, and ask qtj status later")
+        if detach and output not in {None, OutputFormat.NAME}:
+            raise InputError("--detach has no final object to print: use -o name, and ask qtj status later")
         options = Options(
             file=one_file(file, filename),
             program=ProgramOptions(arguments=arguments or (), name=name, workers=workers, requirements=requirements),

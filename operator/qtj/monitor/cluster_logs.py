@@ -10,6 +10,7 @@ is gone afterwards.
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TextIO
 
 from qtj.cluster.jobs import job_named
 from qtj.cluster.pod_log import read_log
@@ -79,9 +80,15 @@ class _Log:
 
 
 async def copy_cluster_logs(
-    client: ApiClient, key: Key, replica: str | None, *, follow: bool, form: OutputFormat | None
+    client: ApiClient,
+    key: Key,
+    replica: str | None,
+    *,
+    follow: bool = False,
+    form: OutputFormat | None = None,
+    out: TextIO | None = None,
 ) -> None:
-    """Writes the logs of a job to stdout, by attempt and replica; where there are several, a name before each line.
+    """Writes the logs of a job, by attempt and replica; where there are several, a name before each line.
 
     What cannot be read is a sentence on stderr.
 
@@ -91,6 +98,7 @@ async def copy_cluster_logs(
         replica: The replica, with or without its attempt; None for all.
         follow: Whether to wait for more until the job has finished, across its attempts.
         form: The form for programs; None for text.
+        out: Where they are written; None for stdout.
 
     Raises:
         InputError: There is no such job, or no such log.
@@ -98,7 +106,7 @@ async def copy_cluster_logs(
     """
     job = await job_named(client, key)
     if follow:
-        await _Following(client, key, replica, LogWriter(named=True, form=form)).run()
+        await _Following(client, key, replica, LogWriter(named=True, form=form, out=out)).run()
         return
     logs = await _logs_of(client, job, replica)
     for note in _lost(job, logs, replica):
@@ -110,7 +118,7 @@ async def copy_cluster_logs(
         raise InputError(_unstarted(waiting, key, phase_message(job.get("status") or {})))
     if waiting:
         print_stderr(f"qtj: {_unstarted(waiting, key)}")
-    writer = LogWriter(named=len(logs) > 1, form=form)
+    writer = LogWriter(named=len(logs) > 1, form=form, out=out)
     for log in logs:
         if log.is_unstarted:
             continue

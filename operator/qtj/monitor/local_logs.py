@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from qtj.local.folder import Folder
 from qtj.monitor.log_filter import log_filter
@@ -12,7 +12,7 @@ from qtj.runs.folders import job_and_folder
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 
-__all__ = ["show_local_logs"]
+__all__ = ["show_local_logs", "write_local_logs"]
 
 _PERIOD_SECONDS = 0.5
 
@@ -20,7 +20,7 @@ _PERIOD_SECONDS = 0.5
 def show_local_logs(
     run: str | None, replica: str | None, artifacts: str | None, *, follow: bool, form: OutputFormat | None
 ) -> None:
-    """Writes the logs of a run to stdout, by attempt and replica. If there are several, each line begins with a name.
+    """Writes the logs of a run to stdout; see `write_local_logs`.
 
     Args:
         run: The name of the run.
@@ -33,6 +33,31 @@ def show_local_logs(
         InputError: There are none.
     """
     job, folder = job_and_folder(run, artifacts)
+    write_local_logs(job, folder, replica, follow=follow, form=form)
+
+
+def write_local_logs(
+    job: str,
+    folder: Folder,
+    replica: str | None,
+    *,
+    follow: bool = False,
+    form: OutputFormat | None = None,
+    out: TextIO | None = None,
+) -> None:
+    """Writes the logs of a run, by attempt and replica. If there are several, each line begins with a name.
+
+    Args:
+        job: The name of its job.
+        folder: Its folder.
+        replica: The replica, with or without its attempt; None for all.
+        follow: Whether to wait for more until the run ends.
+        form: The form for programs; None for text.
+        out: Where they are written; None for stdout.
+
+    Raises:
+        InputError: There are none.
+    """
     is_named = log_filter(job, replica)
 
     def chosen(path: Path) -> bool:
@@ -41,7 +66,7 @@ def show_local_logs(
     if not follow and not any(map(chosen, folder.logs)):
         known = ", ".join(path.stem for path in folder.logs) or "none"
         raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
-    writer = LogWriter(named=follow or sum(map(chosen, folder.logs)) > 1, form=form)
+    writer = LogWriter(named=follow or sum(map(chosen, folder.logs)) > 1, form=form, out=out)
     _write(folder, chosen, writer, follow=follow)
 
 

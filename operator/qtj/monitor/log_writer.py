@@ -1,8 +1,9 @@
-"""The lines of several logs on stdout: each with the name of its log, in a colour on a terminal."""
+"""The lines of several logs: each with the name of its log, in a colour on a terminal."""
 
 import json
 import sys
 from functools import cache
+from typing import TextIO
 
 import yaml
 from rich.console import Console
@@ -22,14 +23,16 @@ class LogWriter:
     Args:
         named: Whether each line begins with the name of its log.
         form: The form for programs: a JSON object on each line, or a YAML document for each; None for text.
+        out: Where they are written; None for stdout.
     """
 
-    def __init__(self, *, named: bool, form: OutputFormat | None = None) -> None:
+    def __init__(self, *, named: bool, form: OutputFormat | None = None, out: TextIO | None = None) -> None:
         self._named = named
         self._form = form
-        self._shown = log_on_terminal if sys.stdout.isatty() else bytes
+        self._out = out or sys.stdout
+        self._shown = log_on_terminal if self._out.isatty() else bytes
         # It knows what the terminal can do, and NO_COLOR; FORCE_COLOR would make it take a file for a terminal.
-        self._console = Console(force_terminal=sys.stdout.isatty())
+        self._console = Console(force_terminal=self._out.isatty())
         self._colors: dict[str, str] = {}
         self._prefix = cache(self._drawn)
 
@@ -42,13 +45,13 @@ class LogWriter:
             time: When it was written, if that is known.
         """
         if self._form is None:
-            sys.stdout.buffer.write((self._prefix(log) if self._named else b"") + self._shown(line))
+            self._out.buffer.write((self._prefix(log) if self._named else b"") + self._shown(line))
         else:
-            sys.stdout.write(self._document(log, line, time))
+            self._out.write(self._document(log, line, time))
 
     def flush(self) -> None:
         """Writes what is left."""
-        sys.stdout.flush()
+        self._out.flush()
 
     def _document(self, log: str, line: bytes, time: str | None) -> str:
         pod, _, attempt = log.rpartition(".")

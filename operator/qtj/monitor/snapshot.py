@@ -76,7 +76,7 @@ class Snapshot:
         """Returns it for programs."""
         found: dict[str, Any] = {"name": self.name, "namespace": self.job["metadata"].get("namespace")}
         found |= {
-            "phase": self.phase,
+            "phase": str(self.phase),
             "reason": self.status.get("reason"),
             "message": self.why,
             "ready": self.status.get("ready"),

@@ -29,7 +29,7 @@ from qtj_report.data import report_data
 from qtj_report.page import run_page
 from qtj_report.text import report_text
 
-__all__ = ["cluster_content", "report_cluster_job"]
+__all__ = ["cluster_content", "content_on_cluster", "read_cluster_job", "report_cluster_job"]
 
 _STORED = "curves, options, circuit and predictions"
 _ROUNDED = timedelta(seconds=2)
@@ -48,8 +48,7 @@ def report_cluster_job(job: str, namespace: str | None, html: Path | None, form:
     Raises:
         InputError: There is no such job or no cluster, the API server refuses, or the page cannot be written.
     """
-    raw, events, now = on_cluster(partial(_read, job), namespace)
-    found = cluster_content(raw, events, now, read_any)
+    found, now = content_on_cluster(job, namespace)
     if form:
         return formatted([report_data(found)], form, name=lambda each: each["run"])
     if html is None:
@@ -57,6 +56,25 @@ def report_cluster_job(job: str, namespace: str | None, html: Path | None, form:
     with chosen_page_written(html):
         write_chosen(run_page(found, now), html)
     return f"page: {html}"
+
+
+def content_on_cluster(job: str, namespace: str | None) -> tuple[Content, datetime]:
+    """Returns what a report shows of a job, by the rights of the user; and the time of the cluster.
+
+    Raises:
+        InputError: As in `report_cluster_job`.
+    """
+    raw, events, now = read_cluster_job(job, namespace)
+    return cluster_content(raw, events, now, read_any), now
+
+
+def read_cluster_job(job: str, namespace: str | None) -> tuple[Object, Sequence[Object], datetime]:
+    """Returns a job, its events, and the time of the cluster.
+
+    Raises:
+        InputError: As in `report_cluster_job`.
+    """
+    return on_cluster(partial(_read, job), namespace)
 
 
 async def _read(name: str, client: ApiClient, namespace: str) -> tuple[Object, Sequence[Object], datetime]:

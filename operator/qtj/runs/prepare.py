@@ -18,7 +18,7 @@ from qtj.runs.programs import store_programs
 from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
 from qtj.terminal.errors import InputError
 
-__all__ = ["PreparedRun", "RunPlan", "claim", "detach", "plan_runs"]
+__all__ = ["PreparedRun", "RunPlan", "claim", "detach", "mistakes_in", "plan_runs"]
 
 _PERIOD_SECONDS = 0.05
 _MOST_OUTPUT_BYTES = 1 << 16
@@ -206,7 +206,7 @@ def detach(folders: Sequence[Folder]) -> bool:
             has_ended = os.waitpid(child, os.WNOHANG)[0]
             waiting = [(folder, before) for folder, before in waiting if folder.version == before]
             if waiting and has_ended:
-                raise InputError(_mistakes(os.pread(output, _MOST_OUTPUT_BYTES, offset)))
+                raise InputError(mistakes_in(os.pread(output, _MOST_OUTPUT_BYTES, offset)))
         return False
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -216,8 +216,8 @@ def detach(folders: Sequence[Folder]) -> bool:
     return True
 
 
-def _mistakes(output: bytes) -> str:
-    """Returns the user's mistakes that a process has printed, or else all its output."""
+def mistakes_in(output: bytes) -> str:
+    """Returns the user's mistakes that a process of `qtj` has printed, or else all its output."""
     lines = output.decode(errors="replace").splitlines()
     sentences = [line.removeprefix("qtj: ") for line in lines if line.startswith("qtj: ")]
     return "\n".join(sentences or lines)

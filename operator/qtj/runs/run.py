@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +56,8 @@ class Options:
         resume: Whether to continue the last run in any case.
         fresh: Whether to start over in any case.
         detach: Whether to continue without the terminal.
-        output: The format in which stdout gets only the final object; None for lines for people.
+        output: The format in which stdout gets only the final object, or the name of a run that continues without the
+            terminal; None for lines for people.
         dry_run: Whether to print what would be done, and do nothing.
         verbose: Whether to log what the operator does.
         parallel: How many trials of a study run side by side; None for as many as this machine has room for.
@@ -122,9 +123,11 @@ def _run_jobs(file: File, about: Sequence[str], options: Options) -> int:
         if options.dry_run:
             return _dry_run(notes, plans, rehearsals, options)
         prepared = [claim(plan, stack) for plan in plans]
-        if options.detach and not detach([each.job.folder for each in prepared]):
-            print_stdout("\n".join(_detached_sentence(each) for each in prepared))
-            return COMPLETE
+        if options.detach:
+            if not detach([each.job.folder for each in prepared]):
+                print_stdout("\n".join(each.name if options.output else _detached_sentence(each) for each in prepared))
+                return COMPLETE
+            options = replace(options, output=None)
         notes = [*notes, *(note for each in prepared for note in each.notes)]
         return _run_attended(notes, prepared, file.configs, server or start_server(), options)
 

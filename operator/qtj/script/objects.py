@@ -82,7 +82,7 @@ def local_job(program: Program, name: str, workers: int, storage: Storage) -> Ma
 
 
 def cluster_job(
-    program: Program, identity: Identity, workers: int, resources: Resources, storage: Storage, config_name: str
+    program: Program, identity: Identity, workers: int, resources: Resources | None, storage: Storage, config_name: str
 ) -> Manifest:
     """Returns the job that runs a program from a ConfigMap.
 
@@ -90,11 +90,12 @@ def cluster_job(
         program: The program.
         identity: Name and namespace.
         workers: How many workers train.
-        resources: What each of them gets.
+        resources: What each of them gets; None on this machine, where they share what there is.
         storage: Where results are stored.
         config_name: The name of the ConfigMap.
     """
-    container = {**_container(program, resources.image), "resources": resources.fields}
+    container = _container(program, resources.image if resources else None)
+    container |= {"resources": resources.fields} if resources else {}
     job = _job(identity, program, workers, storage, container)
     requirements = {"requirements": {"file": program.requirements.name}} if program.requirements else {}
     job["spec"] = {"program": {"configMap": config_name, "entry": program.path.name, **requirements}, **job["spec"]}

@@ -17,7 +17,10 @@ __all__ = [
     "INPUT",
     "INTERRUPTED",
     "InputError",
+    "MissingExtraError",
+    "QtjError",
     "exit_with_error",
+    "extra_checked",
     "input_checked",
     "meant",
     "needs_extra",
@@ -27,8 +30,16 @@ COMPLETE, FAILED, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `qtj`."""
 
 
-class InputError(Exception):
+class QtjError(Exception):
+    """Whatever this project tells who uses it from Python: one sentence."""
+
+
+class InputError(QtjError):
     """Something that the user has to correct; one line for each mistake."""
+
+
+class MissingExtraError(InputError):
+    """Libraries are not installed; the message has the command that installs them."""
 
 
 @contextmanager
@@ -55,12 +66,30 @@ def _check_current_folder() -> None:
 def needs_extra(extra: str, command: str) -> Iterator[None]:
     """Ends a command whose libraries are not installed, with the command that installs them."""
     try:
+        with extra_checked(extra, f"qtj {command}"):
+            yield
+    except MissingExtraError as problem:
+        exit_with_error(str(problem), INPUT)
+
+
+@contextmanager
+def extra_checked(extra: str, what: str) -> Iterator[None]:
+    """Converts the error of a library that is not installed to one sentence.
+
+    Args:
+        extra: The extra that has it.
+        what: What needs it.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    try:
         yield
     except ModuleNotFoundError as problem:
         if str(problem.name).startswith("qtj_"):  # an error in this project
             raise
-        sentence = f"qtj {command} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
-        exit_with_error(sentence, INPUT)
+        sentence = f"{what} needs the extra {extra}, and there is no {problem.name}: {install_command(extra)}"
+        raise MissingExtraError(sentence) from None
 
 
 def exit_with_error(sentence: str, code: int = FAILED) -> NoReturn:

@@ -1,0 +1,134 @@
+"""A run on this machine: started as `qtj run` in the background, and looked at in its folder.
+
+It is a process of its own, because an event loop and the handlers of signals belong to the main thread of a process,
+and so that it goes on when the program or the notebook ends.
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from qtj.local.folder import FolderError
+from qtj.local.history import History, Run
+from qtj.monitor.local_logs import write_local_logs
+from qtj.monitor.local_source import LocalSource
+from qtj.monitor.snapshot import Source
+from qtj.python.memory import Memory
+from qtj.report.local import run_content
+from qtj.report.store import read_any
+from qtj.runs.folders import RecordedRun, run_named
+from qtj.runs.prepare import mistakes_in
+from qtj.runs.prune import OldRun, remove_runs
+from qtj.runs.stop import stop_run
+from qtj.runs.summary import shown_phase
+from qtj.terminal.errors import InputError
+from qtj_report.artifacts import Read
+from qtj_report.content import Content
+
+__all__ = ["Command", "Here"]
+
+T = TypeVar("T")
+
+_PERIOD_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that starts or continues a run.
+
+    Attributes:
+        words: What follows `qtj run`: a file, and what is said about it.
+        folder: The current folder.
+        text: The content of the file if it is stdin.
+    """
+
+    words: Sequence[str]
+    folder: Path
+    text: str = ""
+
+    def start(self, *options: str) -> Run:
+        """Runs it in the background; returns once the run has recorded its job.
+
+        Raises:
+            InputError: Something has to be corrected first: the sentences of the command.
+        """
+        file, *about = self.words
+        command = [sys.executable, "-P", "-m", "qtj", "run", file, "--detach", "-o", "name", *options, *about]
+        ended = subprocess.run(command, cwd=self.folder, input=self.text.encode(), capture_output=True, check=False)
+        if ended.returncode:
+            raise InputError(mistakes_in(ended.stderr) or mistakes_in(ended.stdout))
+        job, _, number = ended.stdout.decode().strip().partition("/")
+        return Run(job, int(number), self.folder / History().root / job / number)
+
+
+class Here:
+    """A run on this machine; see `Place`.
+
+    Args:
+        run: The run.
+        command: What has started it; None if that is not known.
+    """
+
+    period = _PERIOD_SECONDS
+    read: Read = staticmethod(read_any)
+
+    def __init__(self, run: Run, command: Command | None = None) -> None:
+        self._run = run
+        self._command = command
+        self._source = LocalSource(lambda: [self._recorded()])
+
+    @classmethod
+    def named(cls, name: str | None) -> "Here":
+        """Returns a run of the current folder: JOB/NUMBER, the last one of JOB, or the last one of all.
+
+        Raises:
+            InputError: There is none.
+        """
+        run = run_named(name)
+        return cls(Run(run.job, run.number, run.path.absolute()))
+
+    @property
+    def name(self) -> str:
+        """See `Place.name`."""
+        return self._run.name
+
+    def ask(self, look: Callable[[Source], Coroutine[Any, Any, T]]) -> T:
+        """See `Place.ask`."""
+        return asyncio.run(look(self._source))
+
+    def content(self) -> Content:
+        """See `Place.content`."""
+        return run_content(self._recorded(), datetime.now(UTC))
+
+    def logs(self, replica: str | None) -> str:
+        """See `Place.logs`."""
+        out = Memory()
+        write_local_logs(self._run.job, self._run.folder, replica, out=out)
+        return out.text
+
+    def suspend(self) -> str:
+        """See `Place.suspend`."""
+        return stop_run(self._recorded(), at_once=False)
+
+    def resume(self) -> str:
+        """See `Place.resume`."""
+        if self._command is None:
+            raise InputError(f"what started {self.name} is not known here: call run() of its Job again")
+        self._run = self._command.start("--resume")
+        return f"{self.name} is resumed: it continues from its last checkpoint"
+
+    def delete(self) -> str:
+        """See `Place.delete`."""
+        remove_runs([OldRun(self._run, shown_phase(self._recorded()), 0)])
+        return f"{self.name} is deleted, with all that is in its folder"
+
+    def _recorded(self) -> RecordedRun:
+        try:
+            return RecordedRun.of(self._run)
+        except FolderError as problem:
+            raise InputError(str(problem)) from None

@@ -1,0 +1,58 @@
+"""A job as a notebook shows it, and as it is followed there."""
+
+import sys
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from qtj.monitor.snapshot import Snapshot
+from qtj.monitor.text import status_text
+from qtj_contract.printable import visible
+
+__all__ = ["Cell", "Nobody", "html_of", "is_notebook"]
+
+
+def html_of(seen: Snapshot, complaint: str = "") -> str:
+    """Returns a job as HTML: what `qtj status` prints, with the curve of the loss and the replicas."""
+    text = "\n".join(filter(None, (status_text(seen), complaint)))
+    return f"<pre>{escape(visible(text))}</pre>"
+
+
+def is_notebook() -> bool:
+    """Tells whether a notebook shows what this process displays. IPython is not imported for the question."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+class Nobody:
+    """Looks away; see `View`."""
+
+    def show(self, board: Sequence[Snapshot]) -> None:
+        """See `View.show`."""
+
+    def complain(self, sentence: str) -> None:
+        """See `View.complain`."""
+
+
+class Cell:
+    """The output of a cell of a notebook, which is written again at each look; see `View`."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+
+        self._html: Any = HTML
+        self._output: Any = display(HTML(""), display_id=True)
+        self._seen: Snapshot | None = None
+
+    def show(self, board: Sequence[Snapshot]) -> None:
+        """See `View.show`."""
+        (self._seen,) = board
+        self._draw("")
+
+    def complain(self, sentence: str) -> None:
+        """See `View.complain`."""
+        self._draw(sentence)
+
+    def _draw(self, complaint: str) -> None:
+        if self._seen is not None:
+            self._output.update(self._html(html_of(self._seen, complaint)))

@@ -1,0 +1,63 @@
+"""`qtj fetch`: what a job of a cluster has stored, copied to this machine with the rights of the user."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from qtj.report.cluster import cluster_content, read_cluster_job
+from qtj.report.store import read_any
+from qtj.report.stored import stored_if_any, stored_weights
+from qtj.runs.folders import PAGE
+from qtj.terminal.errors import InputError
+from qtj_contract.beside import beside
+from qtj_contract.predictions import predictions_uri
+from qtj_contract.whole_file import write_whole
+from qtj_operator.api.reading import read_status
+from qtj_report.artifacts import Read
+from qtj_report.page import run_page
+
+__all__ = ["fetch_cluster_job"]
+
+
+def fetch_cluster_job(job: str, namespace: str | None, to: Path | None) -> Sequence[str]:
+    """Copies weights, what is beside them, and the report; nothing is written unless all of it could be read.
+
+    Args:
+        job: Its name.
+        namespace: Its namespace; None for that of the current context.
+        to: The folder; None for JOB-results in the current one.
+
+    Returns:
+        A line for each file: what it is, and its path.
+
+    Raises:
+        InputError: There is no such job or no cluster, it has no weights, or something cannot be read or written.
+    """
+    raw, events, now = read_cluster_job(job, namespace)
+    weights = stored_weights(job, read_status(raw).weights, read_any)
+    files = {("weights", weights.name): weights.data, **dict(_beside(weights.uri, read_any))}
+    page = run_page(cluster_content(raw, events, now, read_any), now)
+    return list(_written({**files, ("report", PAGE): page.encode()}, to or Path(f"{job}-results")))
+
+
+def _beside(weights: str, read: Read) -> Iterator[tuple[tuple[str, str], bytes]]:
+    """Yields what is stored beside weights: its kind and the name of its file, and its bytes."""
+    known = {
+        "predictions": predictions_uri(weights),
+        "record": beside(weights, ".json"),
+        "circuit": beside(weights, ".txt"),
+    }
+    for kind, uri in known.items():
+        data = stored_if_any(uri, read)
+        if data is not None:
+            yield (kind, uri.rpartition("/")[2]), data
+
+
+def _written(files: Mapping[tuple[str, str], bytes], folder: Path) -> Iterator[str]:
+    for (kind, name), data in files.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / name, data)
+        except OSError as problem:
+            what = f"cannot write {folder / name} ({problem.strerror})"
+            raise InputError(f"{what}: make room, or name another folder with --to") from None
+        yield f"{kind}: {folder / name}"

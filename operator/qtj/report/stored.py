@@ -1,0 +1,113 @@
+"""What a job has stored, as a user takes it home: the weights, what is beside them, and the predictions."""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from zipfile import BadZipFile
+
+from qtj.terminal.errors import InputError
+from qtj_contract.whole_file import write_whole
+from qtj_operator.api.status import WeightsStatus
+from qtj_report.artifacts import NoAccessError, Read, file_of
+
+__all__ = ["Weights", "stored_at", "stored_if_any", "stored_weights"]
+
+_TEXTS = "SU"
+"""Kinds of arrays that are texts: beside its arrays, a program stores the structure of its state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights as they are stored.
+
+    Attributes:
+        uri: Where.
+        sha256: Their digest.
+        data: Their bytes.
+    """
+
+    uri: str
+    sha256: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The name of their file."""
+        return PurePosixPath(self.uri).name
+
+    def save(self, path: str | Path) -> Path:
+        """Writes them into a file, or into a folder by their name; returns the path.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        target = Path(path)
+        target = target / self.name if target.is_dir() else target
+        write_whole(target, self.data)
+        return target
+
+    def arrays(self) -> dict[str, Any]:
+        """Returns the arrays by name, as NumPy has them.
+
+        Raises:
+            InputError: They are no arrays of NumPy: Keras reads its own files.
+        """
+        import numpy as np
+
+        try:
+            with np.load(io.BytesIO(self.data), allow_pickle=False) as stored:
+                found = {name: stored[name] for name in stored.files}
+        except (AttributeError, EOFError, OSError, TypeError, ValueError, BadZipFile):
+            what = "no file of NumPy: save() writes them, and load_weights of the Keras model reads that file"
+            raise InputError(f"{self.name} is {what}") from None
+        return {name: array for name, array in found.items() if array.dtype.kind not in _TEXTS}
+
+
+def stored_weights(job: str, weights: WeightsStatus | None, read: Read) -> Weights:
+    """Returns the weights of a job.
+
+    Args:
+        job: Its name.
+        weights: Where its status says they are.
+        read: Reads them.
+
+    Raises:
+        InputError: There are none, they cannot be read, or they are others than those of the job.
+    """
+    if weights is None:
+        raise InputError(f"{job} has stored no weights yet: they come at the end of its training")
+    data = stored_at(weights.uri, "the weights", read)
+    found = Weights(weights.uri, hashlib.sha256(data).hexdigest(), data)
+    if weights.sha256 not in {None, found.sha256}:
+        raise InputError(f"{weights.uri} has other weights than those of {job}: somebody has replaced the file")
+    return found
+
+
+def stored_at(uri: str, what: str, read: Read) -> bytes:
+    """Returns what is stored at an address.
+
+    Raises:
+        InputError: There is nothing, or it cannot be read.
+    """
+    data = stored_if_any(uri, read)
+    if data is not None:
+        return data
+    if file_of(uri):
+        raise InputError(f"{what} are not on this machine: {uri} is on a volume of the pods, so copy it from one")
+    raise InputError(f"{what} are not there any more: {uri} was deleted")
+
+
+def stored_if_any(uri: str, read: Read) -> bytes | None:
+    """Returns what is stored at an address; None if there is nothing.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        return read(uri)
+    except NoAccessError as problem:
+        raise InputError(str(problem)) from None
+    except OSError as problem:
+        raise InputError(f"{file_of(uri) or uri} cannot be read ({problem.strerror}): correct that") from None

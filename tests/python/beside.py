@@ -1,0 +1,1 @@
+"""A module beside a notebook, which is not installed."""

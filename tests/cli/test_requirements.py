@@ -46,6 +46,10 @@ def test_what_is_installed_is_not_worth_a_word() -> None:
     assert not_installed(requirements_in(f"pydantic=={version('pydantic')}\nPyYAML >= 1\nnone; x == '1'")) is None
 
 
+def test_a_hash_after_a_blank_is_one_too() -> None:
+    assert [each.has_hash for each in requirements_in("a==1 --hash sha256:00\nb==1")] == [True, False]
+
+
 def test_names_versions_and_hashes_are_read() -> None:
     read = [(each.name, each.pinned, each.has_hash, each.is_conditional) for each in requirements_in(FILE)]
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from qtj_operator.manifests.inference import inference_job
 from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.applied_jobs import a_container_with, applied
-from tests.jobs import a_template, job_object
+from tests.jobs import a_job, a_template, job_object
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 
@@ -46,6 +47,20 @@ def test_every_example_is_accepted(api_server: ApiServer, namespace: str, exampl
                 ("weights/", "names a folder: write the address of the file, for example weights.h5"),
                 (".", "names a folder: write the address of the file, for example weights.h5"),
                 ("", "spec.artifacts.weights in body should be at least 1 chars long"),
+            )
+        ),
+        *(
+            ({"program": {"configMap": "iris", "entry": "iris.py", "requirements": requirements}}, sentence)
+            for requirements, sentence in (
+                ({}, "requirements are named by either packages or file"),
+                ({"file": "r.txt", "packages": ["a --hash=b"]}, "requirements are named by either packages or file"),
+                (
+                    {"packages": ["pennylane==0.45.1"]},
+                    "each of packages needs a hash, as in `pennylane==0.45.1 --hash=",
+                ),
+                ({"packages": ["-r x"], "hashes": "Optional"}, "must begin with the name of a package, such as"),
+                ({"file": "a/r.txt"}, "must be a key of the ConfigMap, such as requirements.txt, without a folder"),
+                ({"file": "r.txt", "index": "pypi"}, "must be an address that begins with https://, http:// or file:"),
             )
         ),
         ({"inference": {"activeDeadlineSeconds": 0}}, "spec.inference.activeDeadlineSeconds in body should be greater"),
@@ -211,3 +226,16 @@ def test_kubectl_get_has_the_columns(api_server: ApiServer, namespace: str) -> N
 
 
 _PROGRESS = {"epoch": 3, "epochs": 25, "step": 120, "loss": 0.25}
+
+
+def test_an_inference_that_installs_requirements_is_accepted(api_server: ApiServer, namespace: str) -> None:
+    requirements = {"packages": ["tiny"], "hashes": "Optional"}
+    job = a_job(inference={}, program={"configMap": "iris", "entry": "iris.py", "requirements": requirements})
+    assert job.inference is not None
+    made = inference_job(job, job.inference, None)
+    made["metadata"].pop("ownerReferences", None)
+    made["metadata"].pop("namespace", None)
+
+    said = api_server.kubectl("create", "-n", namespace, "--dry-run=server", "-f", "-", manifest=made, check=False)
+
+    assert "created (server dry run)" in said

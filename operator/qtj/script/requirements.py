@@ -39,7 +39,7 @@ class Requirement:
 def requirements_in(text: str) -> Iterator[Requirement]:
     """Yields the packages of a file of requirements; other lines, such as options, are left out."""
     for line in _lines(text):
-        what, *hashes = re.split(r"\s--hash=", line)
+        what, *hashes = re.split(r"\s--hash[=\s]", line)
         if match := _LINE.fullmatch(what.strip()):
             pinned = _PINNED.fullmatch(match["version"])
             yield Requirement(

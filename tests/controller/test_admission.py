@@ -225,6 +225,16 @@ def test_kubectl_get_has_the_columns(api_server: ApiServer, namespace: str) -> N
     assert row.split()[:5] == ["qcnn", "Running", "2/2", "3", "0.25"]
 
 
+def test_kubectl_selects_jobs_by_their_phase(api_server: ApiServer, namespace: str) -> None:
+    for name, phase in (("one", "Pending"), ("two", "Running")):
+        applied(api_server, job_object(name=name, namespace=namespace))
+        api_server.set_status("qtj", namespace, name, {"phase": phase})
+
+    waiting = api_server.kubectl("get", "qtj", "-n", namespace, "--field-selector=status.phase=Pending", "-o", "name")
+
+    assert waiting.split() == ["quantumtrainingjob.quantumtraining.dev/one"]
+
+
 _PROGRESS = {"epoch": 3, "epochs": 25, "step": 120, "loss": 0.25}
 
 

@@ -134,9 +134,9 @@ def test_top_shows_all_jobs_of_a_namespace_active_ones_first(place: Place) -> No
     shown = place.qtj("top")
 
     jobs, replicas = shown.stdout.split("\n\n")
-    assert [line.split()[:5] for line in jobs.splitlines()[1:]] == [
-        ["qcnn", "Running", "1/2", "3/25", "0.25"],
-        ["old", "Complete", "1/2", "3/25", "0.25"],
+    assert [line.split()[:6] for line in jobs.splitlines()[1:]] == [
+        ["qcnn", "Running", "-", "1/2", "3/25", "0.25"],
+        ["old", "Complete", "-", "1/2", "3/25", "0.25"],
     ]
     assert [line.split() for line in replicas.splitlines()[1:]] == [
         ["qcnn", "worker-0", "Running", "node-1", "-", "1"],

@@ -51,8 +51,8 @@ def test_top_has_a_row_for_the_job_and_one_for_each_replica(training: Laptop, te
 
     lines = [line.split() for line in terminal.screen().lines]
     assert code == 143
-    assert lines[0][:4] == ["JOB", "PHASE", "READY", "PROGRESS"]
-    assert lines[1][:3] == ["toy/1", "Running", "2/2"]
+    assert lines[0][:5] == ["JOB", "PHASE", "REASON", "READY", "PROGRESS"]
+    assert lines[1][:4] == ["toy/1", "Running", "-", "2/2"]
     assert [line[:2] for line in lines[3:6]] == [["REPLICA", "STATE"], ["worker-0", "Running"], ["worker-1", "Running"]]
     assert COLOR.search(terminal.written)
 

@@ -91,7 +91,9 @@ def test_top_shows_the_last_run_of_each_job_and_the_replicas_of_active_ones(lapt
     running.interrupt()
     running.end()
 
-    assert [row[:3] for row in table(shown, "JOB")] == [["toy/1", "Running", "2/2"], ["done/2", "Complete", "0/1"]]
+    assert [row[:4] for row in table(shown, "JOB")] == [
+        ["toy/1", "Running", "-", "2/2"], ["done/2", "Complete", "-", "0/1"],
+    ]  # fmt: skip
     assert [row[:3] for row in table(shown.partition("\n\n")[2], "JOB")] == [
         ["toy/1", "worker-0", "Running"], ["toy/1", "worker-1", "Running"],
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Channels that become one, gates that go before a channel, and what no readout notices: values are those of Cirq."""
 
+from itertools import chain, combinations, permutations, product
 from typing import Any
 
 import cirq
@@ -151,6 +152,26 @@ def test_values_are_exact_in_any_order(order: str) -> None:
 
     assert not layer.is_random
     np.testing.assert_allclose(layer(tf.zeros((1, 0)))[0], exact_values(circuit, READOUTS), atol=1e-5)
+
+
+MAYBE_CNOT = cirq.MixedUnitaryChannel([(0.4, np.eye(4)), (0.6, cirq.unitary(cirq.CNOT))])
+"""It does not commute with gates on one of its qubits."""
+
+
+@pytest.mark.parametrize("on", list(permutations(range(3), 2)))
+def test_a_gate_on_one_qubit_stays_behind_a_channel_on_two(on: tuple[int, int]) -> None:
+    """Whichever qubits have had no gate yet, and so no block that ends there."""
+    qubits = cirq.LineQubit.range(3)
+    readouts = [*map(cirq.Z, qubits)]
+    both = MAYBE_CNOT(*(qubits[index] for index in on))
+    for turned, last in product(chain.from_iterable(combinations(qubits, size) for size in range(1, 4)), both.qubits):
+        first = [cirq.ry(0.7 + qubit.x)(qubit) for qubit in turned]
+        circuit = cirq.Circuit(first, cirq.I.on_each(*qubits), both, cirq.rx(0.9)(last))
+
+        layer = NoisyPQC(circuit, readouts)
+
+        values = layer(tf.zeros((1, 0)))[0]
+        np.testing.assert_allclose(values, exact_values(circuit, readouts), atol=1e-5, err_msg=str(circuit))
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.02, 0.9, 1.0])

@@ -145,13 +145,17 @@ class Fusion:
         block.gates.append((gate, acts_on))
 
     def stop(self, acts_on: tuple[int, ...], qubits: int) -> None:
-        """Ends the blocks on these qubits: what is not a gate acts there now."""
+        """Ends the blocks on these qubits: what is not a gate acts there now.
+
+        The block that is made for one of them may have another of them as its second qubit, so all end together.
+        """
         for qubit in acts_on:
             if qubit in self.waiting and qubit not in self.last:
                 others = (other for other in self.waiting if other != qubit and other not in self.last)
                 self._opened(qubit, next(others, (qubit + 1) % qubits))
             if gates := self.waiting.pop(qubit, None):
                 self.last[qubit].gates.extend(gates)
+        for qubit in acts_on:
             self.last.pop(qubit, None)
 
     def finish(self, qubits: int) -> None:

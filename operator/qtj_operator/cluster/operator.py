@@ -17,6 +17,7 @@ from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
 from qtj_operator.cluster.server import serve
+from qtj_operator.cluster.studies import Studies
 from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
@@ -28,7 +29,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.controller.watch_handler import WatchHandler
-from qtj_operator.core.platform import CLUSTER
+from qtj_operator.core.platform import CLUSTER, Platform
 
 __all__ = ["Settings", "check_installed", "run_operator"]
 
@@ -111,13 +112,16 @@ async def _run(
     state = _State(handler)
     poller = ProgressPoller(queue.add_news)
     cached = CachedClient(client, cache, queue.add, limit)
-    account = account_of(client.transport.configuration.api_key.get("BearerToken", ""))
-    platform = replace(CLUSTER, tensorboard_image=settings.tensorboard_image, account=account)
-    reconciler = Reconciler(cached, poller, client.now, jobs, metrics, platform=platform, is_current=cache.is_current)
+    reconciler = Reconciler(
+        cached, poller, client.now, jobs, metrics,
+        platform=_platform(client, settings), is_current=cache.is_current,
+    )  # fmt: skip
     runtime = Runtime(
         cached, reconciler.reconcile, queue, settings.namespace,
         jobs=jobs, metrics=metrics, filled=handler.filled,
     )  # fmt: skip
+    studies = Studies(client, limit, settings.namespace)
+    received = studies.with_trials(handler)
     reflectors = [Reflector(client, resource, settings.namespace, handler) for resource in CHILDREN]
 
     async def work() -> None:
@@ -127,8 +131,9 @@ async def _run(
         await _until_one_ends(
             runtime.run(),
             _again(poller.run, "progress"),
-            _again(lambda: watch(client.transport, metrics, handler, settings.namespace), "the watch of jobs"),
+            _again(lambda: watch(client.transport, metrics, received, settings.namespace), "the watch of jobs"),
             *(reflector.run() for reflector in reflectors),
+            *studies.running(),
         )
 
     async with AsyncExitStack() as stack:
@@ -141,6 +146,11 @@ async def _run(
             # A connection of its own: writes may be held for long, and the Lease must not wait behind them.
             of_lease = await stack.enter_async_context(transport(client.transport.configuration))
             await lead(of_lease, settings.lease_namespace, work, state.stands_by)
+
+
+def _platform(client: ApiClient, settings: Settings) -> Platform:
+    account = account_of(client.transport.configuration.api_key.get("BearerToken", ""))
+    return replace(CLUSTER, tensorboard_image=settings.tensorboard_image, account=account)
 
 
 async def _again(run: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.controller.client import ApiError
-from tests.controller.study_lab import JOBS, QTS, TEMPLATE, StudyLab, mse_of
+from tests.controller.study_lab import ENDED, JOBS, QTS, TEMPLATE, StudyLab, mse_of
 
 FOUR = ["rates-1", "rates-2", "rates-3", "rates-4"]
 TABLE = {(0.01, 0): 0.02, (0.1, 0): 0.2, (0.01, 1): 0.03, (0.1, 1): 0.21}
@@ -220,6 +220,10 @@ async def test_nothing_starts_with_another_template_until_the_change_is_undone()
         ({"parameters": [{"name": "a", "values": list(range(1000))}]}, "spec: the grid has 1,000 points"),
         ({"jobTemplate": {"x": "y" * 200_000}}, "the study has 200,"),
         ({"parameters": [{"name": "a", "values": [f"{'x' * 2000}{n}" for n in range(400)]}]}, "the study has 8"),
+        (
+            {"parameters": [{"name": "a", "values": [f"{'x' * 1000}{n}" for n in range(30)]}], "seeds": {"count": 30}},
+            "spec: the values of all trials have 9",
+        ),
     ],
 )
 async def test_a_study_that_can_never_run_says_why_in_one_sentence(fields: dict[str, Any], sentence: str) -> None:
@@ -271,6 +275,35 @@ async def test_a_thousand_trials_fit_into_the_status() -> None:
     size = len(json.dumps(status))
     assert status["finished"] == "1000/1000"
     assert size < 200 * 1024, size
+
+
+async def test_the_compared_metric_is_kept_before_all_others() -> None:
+    lab = StudyLab()
+    await lab.applies()
+    await lab.settles()
+    many = {f"metric-{number:02d}": 0.1 for number in range(30)}
+    status = {"phase": "Complete", "completionTime": ENDED, "metrics": {**many, "mse": 0.2}}
+    lab.cluster.edit(JOBS, "lab", "rates-1", status=status)
+
+    await lab.settles()
+
+    kept = lab.status()["trials"][0]["metrics"]
+    assert kept["mse"] == 0.2
+    assert len(kept) == 9
+    assert len(json.dumps(kept)) < 300
+
+
+async def test_a_study_of_which_only_the_identity_could_be_read_keeps_its_trials() -> None:
+    lab = StudyLab()
+    await lab.applies()
+    await lab.settles()
+    before = lab.status()
+    whole = lab.study()
+    lab.stalled.add(QTS)
+    lab.handler.changed(QTS, "MODIFIED", {"metadata": {**whole["metadata"], "resourceVersion": "1000"}})
+
+    assert await lab.passes() is None
+    assert lab.status() == before
 
 
 async def test_nothing_is_created_for_a_study_that_is_gone_where_its_watch_is_behind() -> None:

@@ -195,7 +195,7 @@ def _no_job(path: Path, documents: Sequence[Document]) -> str:
     if tfjob:
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {path} makes a {KIND} of it")
     if study := next((each for each in documents if each.manifest.get("kind") == STUDY_KIND), None):
-        return study.error(["kind"], "a study runs on this machine, and from a file: qtj run FILE runs it")
+        return study.error(["kind"], "this is a study: qtj run FILE runs it here, kubectl apply -f FILE on a cluster")
     if not documents and str(path) == STDIN:
         return f"{display_name(path)}: there is nothing: see whether the command before the pipe has failed"
     if len(documents) == 1:

@@ -61,6 +61,12 @@ class StudyReconciler:
             self.studies.discard(key)
             return None
         self.studies.add(key)
+        if "spec" not in raw and BEYOND not in raw:
+            # Nothing but its identity was read: whatever was written into its status now, would drop its trials.
+            log.warning(
+                "study %s/%s is left as it is: it is too large to be read", *key, extra=log_fields(key, "study")
+            )
+            return None
         now = self.clock()
         try:
             study = Study.parse(raw)

@@ -18,8 +18,9 @@ from qtj_operator.manifests.trial import misspelt_reference
 
 __all__ = ["InvalidStudy", "Study", "study_status"]
 
-_MOST_BYTES = 512 * 1024
-"""Of the values of all trials as JSON: their results come to them, and an object has at most 1.5 MB."""
+_MOST_BYTES = 192 * 1024
+"""Of the values of all trials as JSON. With their results, and with the spec, which kubectl writes twice, a study then
+has less than the 1 MiB up to which an object is read whole."""
 
 
 class InvalidStudy(ValueError):
@@ -77,8 +78,8 @@ def study_status(raw: Object) -> StudyStatus:
 
 
 def _spec(raw: Object) -> StudySpec:
-    if "spec" not in raw:
-        raise InvalidStudy(str(raw.get(BEYOND, "the study is too large or nested too deeply: make it smaller")))
+    if BEYOND in raw:
+        raise InvalidStudy(str(raw[BEYOND]))
     try:
         spec = StudySpec.read(raw["spec"], extra="ignore")
     except ValidationError as error:

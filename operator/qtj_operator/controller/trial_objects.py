@@ -4,6 +4,7 @@ Of a job that has not finished nothing but its phase is read: so its progress, w
 news for its study.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -24,8 +25,9 @@ __all__ = ["is_same_trial", "trial_jobs", "trimmed_study"]
 _META = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "ownerReferences")
 _RESULT = ("phase", "conditions", "metrics", "progress", "inference", "completionTime")
 
-_MOST_METRICS = 16
-"""Of one trial: a thousand of them have to fit into the status of one study."""
+_MOST_BYTES = 300
+_BYTES_OF_A_NUMBER = 24
+"""Of the metrics of one trial, and of one of them beside its name: a thousand trials have to fit into one status."""
 
 _NUMBERS = {"loss": "loss", "accuracy": "accuracy", "val_loss": "validationLoss"}
 """Numbers of the last epoch, by the names that they have in a study on one machine."""
@@ -75,7 +77,7 @@ def trial_jobs(objects: Sequence[Object], study: Object, metric: str) -> Mapping
     Args:
         objects: All that have its label.
         study: The study.
-        metric: The one that is compared, which is kept in any case.
+        metric: The one that is compared, which is kept before all others.
     """
     meta = study["metadata"]
     own = {each["metadata"]["name"]: each for each in objects if is_controlled_by(each, meta["uid"])}
@@ -109,8 +111,10 @@ def _metrics(status: Mapping[str, Any], metric: str) -> Mapping[str, float]:
     numbers = {name: progress[field] for name, field in _NUMBERS.items() if field in progress}
     numbers |= {**(status.get("metrics") or {}), **(inference.get("metrics") or {})}
     finite = {name: float(number) for name, number in numbers.items() if math.isfinite(number)}
-    first = sorted(finite, key=lambda name: (name != metric, name))[:_MOST_METRICS]
-    return {name: finite[name] for name in sorted(first)}
+    first = sorted(finite, key=lambda name: (name != metric, name))
+    sizes = itertools.accumulate(len(name.encode()) + _BYTES_OF_A_NUMBER for name in first)
+    kept = {name for name, size in zip(first, sizes, strict=True) if size <= _MOST_BYTES}
+    return {name: finite[name] for name in sorted(kept)}
 
 
 def _why(status: Mapping[str, Any]) -> str:

@@ -182,6 +182,20 @@ async def test_a_metric_that_nobody_reports_ends_the_study_after_the_first_trial
     assert lab.status()["message"] == "trial 1 reports no finite msee; it reports loss, mse: write mse"
 
 
+async def test_a_result_on_record_stays_whatever_becomes_of_the_job() -> None:
+    lab = StudyLab()
+    await lab.applies(parallelism=1)
+    await lab.settles()
+    lab.ends("rates-1")
+    await lab.settles()
+
+    lab.ends("rates-1", 0.02)
+    await lab.settles()
+
+    assert lab.status()["trials"][0]["message"] == "no memory"
+    assert lab.status()["trials"][0]["phase"] == "Failed"
+
+
 async def test_more_values_lead_to_more_trials_of_a_study_that_was_complete() -> None:
     lab = StudyLab()
     await lab.applies()

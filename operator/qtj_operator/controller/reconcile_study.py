@@ -12,7 +12,7 @@ from qtj_operator.controller.client import ApiError, Client, Key, Object, Resour
 from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
-from qtj_operator.controller.trial_objects import trial_jobs
+from qtj_operator.controller.trial_objects import trial_jobs, within_limits
 from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, decide_pass
 from qtj_operator.core.study.report import invalid
 from qtj_operator.manifests.manifest import Manifest
@@ -61,6 +61,7 @@ class StudyReconciler:
             self.studies.discard(key)
             return None
         self.studies.add(key)
+        raw = within_limits(raw)  # it may have been read past the cache
         if "spec" not in raw and BEYOND not in raw:
             # Nothing but its identity was read: whatever was written into its status now, would drop its trials.
             log.warning(

@@ -20,7 +20,7 @@ from qtj_operator.controller.packed import PackedJob, packed
 from qtj_operator.core.study.on_cluster import TrialJob
 from qtj_operator.manifests.trial import LABEL_STUDY, LABEL_TRIAL, trial_name
 
-__all__ = ["is_same_trial", "trial_jobs", "trimmed_study"]
+__all__ = ["is_same_trial", "trial_jobs", "trimmed_study", "within_limits"]
 
 _META = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "ownerReferences")
 _RESULT = ("phase", "conditions", "metrics", "progress", "inference", "completionTime")
@@ -37,7 +37,7 @@ def trimmed_study(resource: Resource, obj: Object) -> Object:
     """Returns a study, packed, or of the job of a trial what is read. What is trimmed already stays as it is."""
     if resource is Resource.QUANTUM_TRAINING_JOBS:
         return _trial(obj)
-    return obj if isinstance(obj, PackedJob) else PackedJob(_within_limits(obj))
+    return obj if isinstance(obj, PackedJob) else PackedJob(within_limits(obj))
 
 
 def is_same_trial(before: Object, after: Object) -> bool:
@@ -49,7 +49,7 @@ def _unversioned(obj: Object) -> Mapping[str, Any]:
     return {**obj, "metadata": {**obj["metadata"], "resourceVersion": ""}}
 
 
-def _within_limits(study: Object) -> Object:
+def within_limits(study: Object) -> Object:
     """Returns a study without its spec where that is too large: one user must not fill the memory."""
     reason = beyond(packed({"metadata": {}, "spec": study.get("spec")}), "the study")
     if reason is None:

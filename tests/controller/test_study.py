@@ -28,7 +28,7 @@ async def test_every_point_is_run_with_every_seed_and_the_best_one_is_named() ->
     assert (status["phase"], status["finished"]) == ("Complete", "4/4")
     assert status["best"]["parameters"] == {"learning-rate": 0.01}
     assert status["best"]["objective"] == pytest.approx(0.025)
-    assert status["best"]["trials"] == 2
+    assert status["best"]["reported"] == 2
     assert lab.condition("Complete")["message"] == "4 of 4 trials have finished"
     assert lab.condition("Reconciling")["status"] == "False"
 

@@ -66,7 +66,7 @@ class BestPoint(Model):
     margin: float | None = Field(
         None, description="Half the interval around the mean that has the true mean with 95%; none for one seed."
     )
-    trials: int = Field(description="How many trials have reported the metric.")
+    reported: int = Field(description="How many of its trials have reported the metric.")
 
 
 class StudyStatus(WrittenStatus):

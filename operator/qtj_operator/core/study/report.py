@@ -79,4 +79,4 @@ def _best(spec: StudySpec, record: StudyStatus) -> BestPoint | None:
     if best is None or best.objective is None:
         return None
     values = dict(best.point)
-    return BestPoint(parameters=values, objective=best.objective, margin=best.margin, trials=len(best.values))
+    return BestPoint(parameters=values, objective=best.objective, margin=best.margin, reported=len(best.values))

@@ -11,7 +11,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CLUSTER := $(PYTHON) -m tools.cluster
 CRD := crds/quantumtrainingjobs.quantumtraining.dev.yaml
+STUDY_CRD := crds/quantumtrainingstudies.quantumtraining.dev.yaml
 API_DOCS := docs/reference/api.md
+STUDY_DOCS := docs/reference/study-api.md
 DISTRIBUTIONS := operator/qtj_contract operator/qtj_operator operator/qtj_report trainer/qtj_simulator trainer/qtj_trainer .
 EDITABLE := $(DISTRIBUTIONS:%=-e ./%)
 NODES ?= 1
@@ -128,6 +130,8 @@ lint: $(STAMP) ## Style, layers, and whether generated files are up to date
 	$(BIN)/lint-imports
 	$(BIN)/qtj crd --check $(CRD)
 	$(BIN)/qtj crd --docs --check $(API_DOCS)
+	$(BIN)/qtj crd --study --check $(STUDY_CRD)
+	$(BIN)/qtj crd --study --docs --check $(STUDY_DOCS)
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.release check
 	$(BIN)/python deploy/monitoring/dashboard.py --check
@@ -247,6 +251,8 @@ $(STAMP): requirements/dev.txt requirements/uv.txt pyproject.toml $(DISTRIBUTION
 crds: $(STAMP) ## Generate crds/ and the API reference from the models
 	$(BIN)/qtj crd --output $(CRD)
 	$(BIN)/qtj crd --docs --output $(API_DOCS)
+	$(BIN)/qtj crd --study --output $(STUDY_CRD)
+	$(BIN)/qtj crd --study --docs --output $(STUDY_DOCS)
 
 .PHONY: reference
 reference: $(STAMP) ## Generate the Python reference, the reference of the commands and the manual page qtj(1)

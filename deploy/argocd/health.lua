@@ -1,5 +1,7 @@
--- Health of a QuantumTrainingJob for Argo CD: Progressing until it is Complete, Degraded when it cannot become so.
--- The conditions and their reasons are described in docs/design/architecture.md.
+-- Health of a QuantumTrainingJob or QuantumTrainingStudy for Argo CD: Progressing until it is Complete, Degraded when it
+-- cannot become so. The conditions and their reasons are described in docs/design/architecture.md.
+
+local what = obj.kind == "QuantumTrainingStudy" and "study" or "job"
 
 local function health(status, message)
   return { status = status, message = message }
@@ -10,10 +12,10 @@ local function because(condition)
 end
 
 if obj.metadata.deletionTimestamp ~= nil then
-  return health("Progressing", "The job is being deleted")
+  return health("Progressing", "The " .. what .. " is being deleted")
 end
 if obj.status == nil or obj.status.conditions == nil then
-  return health("Progressing", "The operator has not seen the job yet")
+  return health("Progressing", "The operator has not seen the " .. what .. " yet")
 end
 if obj.metadata.generation ~= nil and obj.status.observedGeneration ~= obj.metadata.generation then
   return health("Progressing", "The operator has not seen the last change yet")
@@ -41,6 +43,6 @@ end
 -- A job that has trained waits for inference.
 local waits = holds.Trained and (known.Complete or known.Trained) or known.Running
 if waits == nil then
-  return health("Progressing", "The job is starting")
+  return health("Progressing", "The " .. what .. " is starting")
 end
 return health("Progressing", because(waits))

@@ -13,14 +13,23 @@ from tests.controller.cluster_jobs import Place
 from tests.controller.memory import Cluster
 from tests.missing import skip_or_fail
 
-CRD = Path(__file__).parents[2] / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
+CRDS = Path(__file__).parents[2] / "crds"
+CRD = CRDS / "quantumtrainingjobs.quantumtraining.dev.yaml"
+STUDY_CRD = CRDS / "quantumtrainingstudies.quantumtraining.dev.yaml"
 _COUNT = itertools.count(1)
 
 
-def install_crd(server: ApiServer) -> None:
-    server.kubectl("apply", "-f", str(CRD))
-    ready = "jsonpath={.items[*].metadata.name}"
-    wait_until(lambda: "the server" not in server.kubectl("get", "qtj", "-A", "-o", ready, check=False), 10, "the CRD")
+def install_crd(server: ApiServer, *files: Path) -> None:
+    """Installs both CRDs, or those of these files."""
+    for file in files or (CRD, STUDY_CRD):
+        short = "qts" if file == STUDY_CRD else "qtj"
+        server.kubectl("apply", "-f", str(file))
+        _until_served(server, short)
+
+
+def _until_served(server: ApiServer, short: str) -> None:
+    words = ("get", short, "-A", "-o", "jsonpath={.items[*].metadata.name}")
+    wait_until(lambda: "the server" not in server.kubectl(*words, check=False), 10, f"the CRD of {short}")
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from qtj_contract import TerminationMessage
 from qtj_operator.api.names import API_VERSION, NEWEST_VERSION, PLURAL, VERSION
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.conftest import install_crd
 from tests.controller.crd_versions import job_in
 from tests.controller.operator_process import READY, Cluster, Operator, running
+from tests.controller.study_lab import study_object
 from tests.controller.test_install import DEPLOY
 from tests.controller.test_operator import TRAINED
 from tests.e2e.rights import USED_ELSEWHERE
@@ -227,6 +229,20 @@ def a_finished_job_expires(audited: Audited) -> None:
     audited.has_not("qtj", "expiring")
 
 
+def a_study_fails(audited: Audited) -> None:
+    """One trial is deleted, and comes again; then one fails, and what runs is stopped."""
+    study = study_object(namespace=QUANTUM, failurePolicy={"maxFailedTrials": 0})
+    audited.server.kubectl("create", "-f", "-", manifest=study)
+    audited.has("qtj", "rates-1")
+    audited.has("pods", "rates-2-worker-0")
+    before = audited.server.get("qtj", "rates-1", "-n", QUANTUM)["metadata"]["uid"]
+    audited.server.kubectl("delete", "qtj", "rates-1", "-n", QUANTUM)
+    audited.has("qtj", "rates-1")
+    assert audited.server.get("qtj", "rates-1", "-n", QUANTUM)["metadata"]["uid"] != before
+    Cluster(audited.server, QUANTUM).ends("rates-2-worker-0", 1, TerminationMessage())
+    audited.has_not("qtj", "rates-1")
+
+
 LIVES: tuple[Callable[[Audited], None], ...] = (
     a_name_is_taken,
     a_gang_has_no_scheduler,
@@ -237,6 +253,7 @@ LIVES: tuple[Callable[[Audited], None], ...] = (
     inference_is_edited,
     a_tensorboard_is_edited_and_removed,
     a_finished_job_expires,
+    a_study_fails,
 )
 
 

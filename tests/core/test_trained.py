@@ -25,6 +25,13 @@ def test_the_leaders_success_puts_the_weights_on_record_and_nothing_else() -> No
     assert decision.actions == (), "inference starts once the weights are recorded"
 
 
+def test_what_the_training_measured_is_on_record() -> None:
+    world = running_job(inference={}).with_pod("worker-0", exit_code=0, says=replace(SAID, metrics={"mse": 0.2}))
+
+    assert world.decide().status.metrics == {"mse": 0.2}
+    assert world.recorded().without_pods().decide().status.metrics == {"mse": 0.2}
+
+
 def test_a_leader_that_has_not_done_all_of_it_is_a_warning_and_the_job_goes_on() -> None:
     says = replace(SAID, warning="training ended after 5 of 24 steps: repeat the data")
 

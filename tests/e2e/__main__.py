@@ -37,6 +37,7 @@ from tests.e2e.requirements import required
 from tests.e2e.rights import now, rights
 from tests.e2e.scaled import scaled
 from tests.e2e.shared_service import shared_service
+from tests.e2e.study import compared
 from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
@@ -66,6 +67,7 @@ TOGETHER: Mapping[str, Scenario] = {
     "submitted": submitted.run,
     "tutorial": tutorial.run,
     "program": mounted,
+    "study": compared,
     "tensorboard": tensorboard.run,
     "profile": profiled,
     "browser": browser.run,

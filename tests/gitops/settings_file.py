@@ -9,12 +9,14 @@ from pathlib import Path
 
 import yaml
 
+from qtj_operator.api.names import KIND
+from qtj_operator.api.study import STUDY_KIND
 from tests.gitops.states import STATES
 
 __all__ = ["FOLDER", "generated"]
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "argocd"
-_KEY = "resource.customizations.health.quantumtraining.dev_QuantumTrainingJob"
+_KEYS = tuple(f"resource.customizations.health.quantumtraining.dev_{kind}" for kind in (KIND, STUDY_KIND))
 _HEADER = """\
 # Generated from health.lua by `python -m tests.gitops.settings_file`. Do not edit. Adds the health check to Argo CD:
 #   kubectl apply --server-side --field-manager=quantumtraining -f deploy/argocd/argocd-cm.yaml
@@ -30,7 +32,8 @@ def generated() -> Mapping[Path, str]:
 def _config_map(script: str) -> str:
     metadata = yaml.safe_dump({"metadata": {"name": "argocd-cm", "namespace": "argocd"}})
     indented = "".join(f"    {line}\n" if line else "\n" for line in script.splitlines())
-    return f"{_HEADER}apiVersion: v1\nkind: ConfigMap\n{metadata}data:\n  {_KEY}: |\n{indented}"
+    data = "".join(f"  {key}: |\n{indented}" for key in _KEYS)
+    return f"{_HEADER}apiVersion: v1\nkind: ConfigMap\n{metadata}data:\n{data}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What is next in a study."""
 
-from qtj_operator.api.study_status import StudyPhase, TrialStatus
+from qtj_operator.api.study_status import StudyPhase, StudyReason, TrialStatus
 from qtj_operator.core.study.decide import StudyDecision, decide_study
 from tests.study.studies import study, trial
 
@@ -37,7 +37,9 @@ def test_the_same_trials_give_the_same_decision_whatever_their_order() -> None:
 
 
 def test_a_study_is_complete_when_all_trials_have_finished() -> None:
-    assert decide_study(study(), DONE, room=1) == StudyDecision(phase=StudyPhase.COMPLETE)
+    assert decide_study(study(), DONE, room=1) == StudyDecision(
+        phase=StudyPhase.COMPLETE, reason=StudyReason.TRIALS_DONE
+    )
     assert decide_study(study(), [*DONE[:3], trial(4, 0.1, 1)], room=2).phase == StudyPhase.RUNNING
 
 

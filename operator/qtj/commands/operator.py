@@ -27,12 +27,10 @@ def crd(
     ] = None,
     *,
     docs: Annotated[bool, typer.Option("--docs", help="The reference of its fields instead, in Markdown.")] = False,
+    study: Annotated[bool, typer.Option("--study", help="That of studies instead of that of jobs.")] = False,
 ) -> None:
     """Print the CustomResourceDefinition."""
-    from qtj_operator.api.crd import crd_yaml
-    from qtj_operator.api.reference import reference
-
-    text = reference() if docs else crd_yaml()
+    text = _definition(docs=docs, study=study)
     if check is not None:
         if not check.is_file() or check.read_text() != text:
             exit_with_error(f"{check} differs from the models in operator/qtj_operator/api: run `make crds`")
@@ -45,7 +43,17 @@ def crd(
         typer.echo(text, nl=False)
 
 
+def _definition(*, docs: bool, study: bool) -> str:
+    from qtj_operator.api.crd import crd_yaml
+    from qtj_operator.api.reference import reference, study_reference
+    from qtj_operator.api.study_crd import study_crd_yaml
+
+    if docs:
+        return study_reference() if study else reference()
+    return study_crd_yaml() if study else crd_yaml()
+
+
 COMMANDS = (
     Command(operator, examples("qtj operator"), passes_options=True),
-    Command(crd, ("qtj crd | kubectl apply -f -", "qtj crd --docs -o api.md")),
+    Command(crd, ("qtj crd | kubectl apply -f -", "qtj crd --study | kubectl apply -f -", "qtj crd --docs -o api.md")),
 )

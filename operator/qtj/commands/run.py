@@ -124,7 +124,7 @@ def report(
 
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
 
-    The name of a study prints its table.
+    The name of a study prints its table, also with -n.
 
     With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
@@ -145,9 +145,12 @@ def _of_cluster(
     runs: Sequence[str], namespace: str | None, output: OutputFormat | None, html: Path | None, *, scaling: bool
 ) -> str:
     from qtj.report.cluster import report_cluster_job
+    from qtj.studies.report import cluster_study_report
 
     if scaling or len(runs) > 1:
         raise InputError("runs of this machine can be compared, and jobs of a cluster cannot: name one job")
+    if runs and not html and (text := cluster_study_report(runs[0], namespace, output)):
+        return text
     return report_cluster_job(job_of_cluster(runs[0] if runs else None, namespace), namespace, html, output)
 
 

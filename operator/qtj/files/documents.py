@@ -213,7 +213,7 @@ def _no_job(read: Documents) -> str:
     if tfjob := next((each for each in read.objects if each.manifest.get("kind") == _TFJOB), None):
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {read.name} makes a {KIND} of it")
     if study := next((each for each in read.objects if each.manifest.get("kind") == STUDY_KIND), None):
-        return study.error(["kind"], "a study runs on this machine: qtj run FILE runs it")
+        return study.error(["kind"], "this is a study: qtj run FILE runs it here, kubectl apply -f FILE on a cluster")
     if not read.objects and read.name == display_name(Path(STDIN)):
         return f"{read.name}: there is nothing: see whether the command before the pipe has failed"
     if len(read.objects) == 1:

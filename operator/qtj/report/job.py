@@ -32,7 +32,7 @@ def job_content(title: str, phase: str, headline: str, job: Mapping[str, Any], s
         status: Its status.
     """
     progress = status.progress or ProgressStatus(epoch=0)
-    metrics = (status.inference and status.inference.metrics) or {}
+    inferred = (status.inference and status.inference.metrics) or {}
     return Content(
         title=title,
         phase=phase,
@@ -41,8 +41,8 @@ def job_content(title: str, phase: str, headline: str, job: Mapping[str, Any], s
         done=progress.epoch,
         last_loss=progress.loss,
         kept_epoch=(status.weights and progress.best_epoch) or None,
-        metrics=metrics,
-        measured_by="inference" if metrics else "training",
+        metrics=inferred or status.metrics or {},
+        measured_by="inference" if inferred else "training",
         failures=status.failures,
         replicas={role: each.desired for role, each in status.replicas.items()},
         resources=_requested(job),

@@ -18,11 +18,18 @@ _NOTHING = "-"
 _BEST = "best"
 
 
-def study_text(name: str, spec: StudySpec, status: StudyStatus) -> str:
-    """Returns how a study stands: its points, the best first, and why trials have failed."""
+def study_text(name: str, spec: StudySpec, status: StudyStatus, separator: str = "/") -> str:
+    """Returns how a study stands: its points, the best first, and why trials have failed.
+
+    Args:
+        name: Its name.
+        spec: Its spec.
+        status: Its status.
+        separator: Between its name and the number of a trial: the run STUDY/7 here, the job STUDY-7 on a cluster.
+    """
     lines = [f"{name} is {status.phase}" + (f": {status.message}" if status.message else "")]
     lines += [counts_text(spec, status), "", _points(spec, status)]
-    lines += [f"{name}/{each.number} failed: {each.message}" for each in status.trials if _has_failed(each)]
+    lines += [f"{name}{separator}{each.number} failed: {each.message}" for each in status.trials if _has_failed(each)]
     return "\n".join(lines)
 
 

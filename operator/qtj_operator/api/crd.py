@@ -1,41 +1,15 @@
-"""Generates the CustomResourceDefinition from the models.
-
-A CRD needs a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. The JSON
-schema of pydantic is converted to that. All versions have the same schema: the API server converts between them by
-writing another apiVersion, without a webhook.
-"""
+"""Generates the CustomResourceDefinition of QuantumTrainingJobs from the models."""
 
 from typing import Any
 
-import yaml
-
-from qtj_operator.api.names import (
-    API_VERSIONS,
-    GROUP,
-    KIND,
-    MAX_NAME_LENGTH,
-    NAME_PATTERN,
-    PLURAL,
-    VERSION,
-    VERSIONS,
-    Role,
-)
+from qtj_operator.api.definition import Kind, crd_text, definition, object_schema
+from qtj_operator.api.names import KIND, MAX_NAME_LENGTH, NAME_PATTERN, PLURAL, Role
 from qtj_operator.api.spec import IMMUTABLE, Spec
 from qtj_operator.api.status import Status
 
 __all__ = ["crd", "crd_yaml"]
 
-_HEADER = "# Generated from operator/qtj_operator/api/{spec,status}.py by `make crds`. Do not edit.\n"
-
-_DROPPED = {"title", "default", "$defs"}
-"""Keywords that have no use in a CRD, or that would write defaults into the user's object."""
-
-_UNSEEN = {"observedGeneration": -1}
-"""The status of an object that the operator has not read yet. Without it, kstatus reports a new job as finished.
-Users do not write the status, so it is the only part of an object that may have a default."""
-
-_KEPT = {"argocd.argoproj.io/sync-options": "Prune=false"}
-"""For Argo CD: it does not delete the CRD when it is no longer in Git, because all jobs would be deleted with it."""
+_SOURCES = "operator/qtj_operator/api/{spec,status}.py"
 
 _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
@@ -49,9 +23,6 @@ _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Strategy", "type": "string", "jsonPath": ".spec.strategy", "priority": 1},
     {"name": "Inference", "type": "string", "jsonPath": ".status.inference.phase", "priority": 1},
 )
-
-_SELECTABLE = [{"jsonPath": ".status.phase"}]
-"""For `kubectl get qtj --field-selector status.phase=Pending`, from Kubernetes 1.31 on; 1.30 leaves it out."""
 
 _NAME_RULES: list[dict[str, str]] = [
     {
@@ -125,81 +96,16 @@ _SCALE = {
 
 def crd() -> dict[str, Any]:
     """Returns the CustomResourceDefinition as a manifest."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}", "annotations": dict(_KEPT)},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                "shortNames": ["qtj"],
-                "categories": ["training"],
-            },
-            "versions": [_version(name) for name in VERSIONS],
-        },
-    }
+    schema = object_schema(
+        "Trains a quantum model on a gang of pods, stores its weights and runs inference with them.",
+        KIND,
+        Spec,
+        Status,
+        (*_NAME_RULES, *_IMMUTABLE),
+    )
+    return definition(Kind(KIND, PLURAL, "qtj"), schema, {"status": {}, "scale": _SCALE}, _COLUMNS)
 
 
 def crd_yaml() -> str:
     """Returns the CRD as YAML, as it is in the repository."""
-    return _HEADER + yaml.safe_dump(crd(), sort_keys=False, width=120)
-
-
-def _version(name: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "served": True,
-        "storage": name == VERSION,
-        "schema": {"openAPIV3Schema": _object_schema()},
-        "subresources": {"status": {}, "scale": dict(_SCALE)},
-        "selectableFields": [dict(field) for field in _SELECTABLE],
-        "additionalPrinterColumns": [dict(column) for column in _COLUMNS],
-    }
-
-
-def _object_schema() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "description": "Trains a quantum model on a gang of pods, stores its weights and runs inference with them.",
-        "required": ["spec"],
-        "properties": {
-            "apiVersion": {"type": "string", "description": " or ".join(API_VERSIONS)},
-            "kind": {"type": "string", "description": KIND},
-            "metadata": {"type": "object"},
-            "spec": _structural(Spec),
-            "status": {**_structural(Status), "default": dict(_UNSEEN)},
-        },
-        "x-kubernetes-validations": [dict(rule) for rule in (*_NAME_RULES, *_IMMUTABLE)],
-    }
-
-
-def _structural(model: type[Spec] | type[Status]) -> dict[str, Any]:
-    schema = model.model_json_schema(by_alias=True, mode="serialization")
-    inlined: dict[str, Any] = _inline(schema, schema.get("$defs", {}))
-    return inlined
-
-
-def _inline(node: Any, defs: dict[str, Any]) -> Any:
-    if isinstance(node, list):
-        return [_inline(item, defs) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "$ref" in node:
-        target = defs[node["$ref"].rpartition("/")[2]]
-        # The description of the field is more specific than that of its type.
-        return _inline({**target, **{key: value for key, value in node.items() if key != "$ref"}}, defs)
-    if "anyOf" in node:
-        (present,) = (option for option in node["anyOf"] if option != {"type": "null"})
-        return _inline({**present, **{key: value for key, value in node.items() if key != "anyOf"}}, defs)
-    return {
-        key: {name: _inline(value, defs) for name, value in child.items()}
-        if key == "properties"
-        else _inline(child, defs)
-        for key, child in node.items()
-        if key not in _DROPPED and not (key == "additionalProperties" and child is False)
-    }
+    return crd_text(crd(), _SOURCES)

@@ -58,18 +58,19 @@ def _nested(levels: int) -> re.Pattern[bytes]:
 _NESTED = _nested(_OBJECT_LEVELS)
 
 
-def beyond(text: bytes) -> str | None:
+def beyond(text: bytes, what: str = "the job") -> str | None:
     """Returns what is too large about a job, in one sentence; None if nothing is.
 
     Args:
         text: The job as JSON, in UTF-8.
+        what: What it is called in the sentence.
     """
     if len(text) > MOST_BYTES:
-        return f"the job has {len(text):,} bytes as JSON, and at most {MOST_BYTES:,} are read: make it smaller"
+        return f"{what} has {len(text):,} bytes as JSON, and at most {MOST_BYTES:,} are read: make it smaller"
     structure = _structure(text)
     if (values := _values(structure)) > MOST_VALUES:
-        return f"the job has {values:,} values, and at most {MOST_VALUES:,} are read: write fewer"
-    return _too_deep(structure)
+        return f"{what} has {values:,} values, and at most {MOST_VALUES:,} are read: write fewer"
+    return _too_deep(structure, what)
 
 
 def is_decodable(text: bytes) -> bool:
@@ -77,7 +78,7 @@ def is_decodable(text: bytes) -> bool:
     if len(text) > RAW_BYTES or text.count(b'"') > _QUOTES_OF_A_VALUE * _RAW_VALUES:
         return False
     structure = _structure(text)
-    return _values(structure) <= _RAW_VALUES and _too_deep(structure) is None
+    return _values(structure) <= _RAW_VALUES and _too_deep(structure, "") is None
 
 
 def _structure(text: bytes) -> bytes:
@@ -90,6 +91,6 @@ def _values(structure: bytes) -> int:
     return 1 + sum(structure.count(each) for each in (b",", b"[", b"{"))
 
 
-def _too_deep(structure: bytes) -> str | None:
+def _too_deep(structure: bytes, what: str) -> str | None:
     brackets = structure.translate(_ONE_KIND, b",")
-    return None if _NESTED.fullmatch(brackets) else f"the job is nested too deeply: use at most {LEVELS} levels"
+    return None if _NESTED.fullmatch(brackets) else f"{what} is nested too deeply: use at most {LEVELS} levels"

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from qtj_contract.timestamps import rfc3339
 
-__all__ = ["Model", "Timestamp", "null_as"]
+__all__ = ["Model", "Timestamp", "WrittenStatus", "null_as"]
 
 
 def null_as(empty: object) -> BeforeValidator:
@@ -44,6 +44,20 @@ class Model(BaseModel):
         if unknown:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
         return self.model_copy(update=values)
+
+
+class WrittenStatus(Model):
+    """The status of an object, which only the operator writes."""
+
+    def to_dict(self, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Returns the status as the API server stores it.
+
+        Args:
+            written: The status that it replaces. Fields that an operator of a later version wrote there stay.
+        """
+        names = {field.alias for field in type(self).model_fields.values()}
+        unknown = {name: value for name, value in (written or {}).items() if name not in names}
+        return {**unknown, **self.model_dump(by_alias=True, exclude_none=True, mode="json")}
 
 
 Timestamp = Annotated[

@@ -5,21 +5,33 @@ from typing import Any
 
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION
+from qtj_operator.api.study_crd import study_crd
 
-__all__ = ["reference"]
+__all__ = ["reference", "study_reference"]
 
-_HEADER = f"""# API reference: QuantumTrainingJob ({NEWEST_API_VERSION})
+_HEADER = f"""# API reference: {{kind}} ({NEWEST_API_VERSION})
 
-Generated from operator/qtj_operator/api/{{spec,status}}.py by `make crds`. Do not edit. The same text is in
-`kubectl explain qtj --recursive`. {API_VERSION} has the same fields:
+Generated from operator/qtj_operator/api/{{{{{{sources}}}}}}.py by `make crds`. Do not edit. The same text is in
+`kubectl explain {{short}} --recursive`. {API_VERSION} has the same fields:
 [versions of the API](../operations/upgrade.md#versions-of-the-api).
 """
 
 
 def reference() -> str:
-    """Returns the reference as Markdown."""
-    schema = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
-    return "".join((_HEADER, *(_section(name, schema[name]) for name in ("spec", "status"))))
+    """Returns the reference of jobs as Markdown."""
+    return _reference(crd(), "spec,status")
+
+
+def study_reference() -> str:
+    """Returns the reference of studies as Markdown."""
+    return _reference(study_crd(), "study,study_parameters,study_status")
+
+
+def _reference(definition: Mapping[str, Any], sources: str) -> str:
+    names = definition["spec"]["names"]
+    header = _HEADER.format(kind=names["kind"], short=names["shortNames"][0], sources=sources)
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    return "".join((header, *(_section(name, schema[name]) for name in ("spec", "status"))))
 
 
 def _section(name: str, schema: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["Rule", "checked", "enforce", "validations"]
+__all__ = ["Rule", "cel", "checked", "enforce", "validations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,8 @@ def enforce(value: object, *rules: Rule) -> None:
 def validations(*rules: Rule) -> dict[str, Any]:
     """Returns the keyword of the CRD that holds the rules."""
     return {"x-kubernetes-validations": [rule.keyword for rule in rules]}
+
+
+def cel(*rules: tuple[str, str]) -> dict[str, Any]:
+    """Returns the same for rules, each with its message, of which a validator in Python names the values."""
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in rules]}

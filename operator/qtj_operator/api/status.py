@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from operator import not_
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from qtj_operator.api.model import Model, Timestamp, null_as
+from qtj_operator.api.model import Model, Timestamp, WrittenStatus, null_as
 from qtj_operator.api.platform_policy import PlatformPolicy
 
 __all__ = [
@@ -191,7 +191,7 @@ class TensorBoardStatus(Model):
     message: str | None = Field(None, description="Why it is not ready, in one sentence, if that is known.")
 
 
-class Status(Model):
+class Status(WrittenStatus):
     """What the operator has observed of the job. Only the operator writes it."""
 
     observed_generation: int | None = Field(None, description="The spec's generation that this status describes.")
@@ -271,6 +271,9 @@ class Status(Model):
     profiles: _Items[ProfileStatus] = Field(
         (), description="The last profiles of `spec.profiler.captures` and of `qtj profile`, newest last."
     )
+    metrics: Mapping[str, float] | None = Field(
+        None, description="What the finished training measured, by name. Those of inference are in `inference`."
+    )
     weights: WeightsStatus | None = Field(None, description="The trained weights.")
     inference: InferenceStatus | None = Field(None, description="How far inference is and what it measured.")
     report: str | None = Field(None, description="The page with the report of the job, in the artifact store.")
@@ -280,13 +283,3 @@ class Status(Model):
     def sizes(self) -> Mapping[str, int]:
         """How many replicas each role has in the current attempt."""
         return {role: counts.desired for role, counts in self.replicas.items()}
-
-    def to_dict(self, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Returns the status as the API server stores it.
-
-        Args:
-            written: The status that it replaces. Fields that an operator of a later version wrote there stay.
-        """
-        names = {field.alias for field in type(self).model_fields.values()}
-        unknown = {name: value for name, value in (written or {}).items() if name not in names}
-        return {**unknown, **self.model_dump(by_alias=True, exclude_none=True, mode="json")}

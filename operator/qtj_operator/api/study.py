@@ -5,19 +5,22 @@ As in a job, the schema has no defaults.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StrictInt, model_validator
+from pydantic import ConfigDict, Field, StrictInt, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MAX_NAME_LENGTH
+from qtj_operator.api.rules import cel
 from qtj_operator.api.study_parameters import SEED, Parameter
 
 __all__ = [
     "MAX_STUDY_NAME_LENGTH",
     "MAX_TRIALS",
+    "PARALLEL_TRIALS",
     "STUDY_KIND",
+    "STUDY_PLURAL",
     "Algorithm",
     "Goal",
     "Objective",
@@ -29,12 +32,16 @@ __all__ = [
 ]
 
 STUDY_KIND = "QuantumTrainingStudy"
+STUDY_PLURAL = "quantumtrainingstudies"
 
 MAX_TRIALS = 1000
 """All of them have to fit into the status of one object."""
 
 MAX_STUDY_NAME_LENGTH = MAX_NAME_LENGTH - len(f"-{MAX_TRIALS}")
 """A trial is a job whose name is that of the study and a number."""
+
+PARALLEL_TRIALS = 4
+"""How many trials run at the same time on a cluster whose study does not say: more might wait for one another."""
 
 _FAILED_TRIALS = 3
 _LARGEST_SEED = 2**31 - 1
@@ -113,10 +120,32 @@ class StudyFailurePolicy(Model):
     )
 
 
+_SAME_OPTION = "a.name.replace('_', '-') == b.name.replace('_', '-')"
+_IS_RANDOM = "has(self.search) && has(self.search.algorithm) && self.search.algorithm == 'Random'"
+_RULES = (
+    (
+        f"self.parameters.all(a, self.parameters.exists_one(b, {_SAME_OPTION}))",
+        "two parameters are the same option of the program: remove one",
+    ),
+    (
+        f"!has(self.seeds) || self.parameters.all(each, each.name != '{SEED}')",
+        "seeds sets the seed of each trial: remove seeds, or the parameter seed",
+    ),
+    (
+        f"!({_IS_RANDOM}) || has(self.maxTrials)",
+        "Random draws points until there are maxTrials trials: write spec.maxTrials",
+    ),
+)
+
+
 class StudySpec(Model):
     """Which settings to try, with how many seeds, and what to compare."""
 
-    job_template: Mapping[str, Any] = Field(description="The spec of a QuantumTrainingJob, which each trial gets.")
+    model_config = ConfigDict(json_schema_extra=cel(*_RULES))
+
+    job_template: Annotated[
+        Mapping[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    ] = Field(description="The spec of a QuantumTrainingJob, which each trial gets.")
     parameters: list[Parameter] = Field(description="What differs between the points.", min_length=1, max_length=32)
     seeds: Seeds | None = Field(
         None, description="With how many seeds each point is run. Once, with the program's own seed, when left out."
@@ -130,7 +159,11 @@ class StudySpec(Model):
         le=MAX_TRIALS,
     )
     parallelism: StrictInt | None = Field(
-        None, description="How many trials run at the same time, at most.", ge=1, le=MAX_TRIALS
+        None,
+        description="How many trials run at the same time, at most. When left out: as many as this machine has room "
+        f"for, and {PARALLEL_TRIALS} on a cluster.",
+        ge=1,
+        le=MAX_TRIALS,
     )
     failure_policy: StudyFailurePolicy | None = Field(None, description="What failed trials mean.")
 

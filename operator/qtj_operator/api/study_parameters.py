@@ -1,12 +1,13 @@
 """The parameters of a study: which values a training is tried with."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
+from qtj_operator.api.rules import cel
 
 __all__ = ["MAX_VALUES", "SEED", "Parameter", "Range", "Scale", "Value", "option_of", "text_of"]
 
@@ -42,8 +43,21 @@ class Scale(StrEnum):
     LOG = "Log"
 
 
+_WHOLE = "self.min == double(int(self.min)) && self.max == double(int(self.max))"
+_RANGE_RULES = (
+    ("self.min < self.max", "max has to be larger than min"),
+    (
+        "!has(self.scale) || self.scale != 'Log' || self.min > 0.0",
+        "a logarithm needs more than 0: raise min, or leave scale out",
+    ),
+    (f"!has(self.integer) || !self.integer || ({_WHOLE})", "min and max have to be whole numbers if integer is true"),
+)
+
+
 class Range(Model):
     """Numbers between two limits, both included."""
+
+    model_config = ConfigDict(json_schema_extra=cel(*_RANGE_RULES))
 
     min: Number = Field(description="The smallest value.")
     max: Number = Field(description="The largest value.")
@@ -74,8 +88,14 @@ class Range(Model):
         return self
 
 
+_ONE_OF_TWO: dict[str, Any] = {"oneOf": [{"required": ["values"]}, {"required": ["range"]}]}
+"""Not in CEL, which knows no field with values of several types."""
+
+
 class Parameter(Model):
     """One parameter: listed values, or a range."""
+
+    model_config = ConfigDict(json_schema_extra=_ONE_OF_TWO)
 
     name: str = Field(
         description="A program gets `learning_rate` as its argument `--learning-rate`, in place of `${learning_rate}`, "

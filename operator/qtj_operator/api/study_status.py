@@ -5,10 +5,11 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from qtj_operator.api.model import Model
+from qtj_operator.api.model import Model, WrittenStatus
+from qtj_operator.api.status import Condition
 from qtj_operator.api.study_parameters import Value
 
-__all__ = ["StudyPhase", "StudyStatus", "TrialPhase", "TrialStatus"]
+__all__ = ["BestPoint", "StudyPhase", "StudyReason", "StudyStatus", "TrialPhase", "TrialStatus"]
 
 
 class StudyPhase(StrEnum):
@@ -17,6 +18,20 @@ class StudyPhase(StrEnum):
     RUNNING = "Running"
     COMPLETE = "Complete"
     FAILED = "Failed"
+
+
+class StudyReason(StrEnum):
+    """All reasons of the conditions of a study."""
+
+    # Running
+    TRIALS_RUNNING = "TrialsRunning"
+    TRIAL_REJECTED = "TrialRejected"
+    # Complete
+    TRIALS_DONE = "TrialsDone"
+    # Failed
+    INVALID_SPEC = "InvalidSpec"
+    TOO_MANY_FAILED = "TooManyFailed"
+    METRIC_MISSING = "MetricMissing"
 
 
 class TrialPhase(StrEnum):
@@ -43,9 +58,30 @@ class TrialStatus(Model):
         return self.phase != TrialPhase.RUNNING
 
 
-class StudyStatus(Model):
+class BestPoint(Model):
+    """The best point whose trials have all finished."""
+
+    parameters: Mapping[str, Value] = Field(description="Its values.")
+    objective: float = Field(description="What is compared, over its seeds.")
+    margin: float | None = Field(
+        None, description="Half the interval around the mean that has the true mean with 95%; none for one seed."
+    )
+    reported: int = Field(description="How many of its trials have reported the metric.")
+
+
+class StudyStatus(WrittenStatus):
     """What is known of a study."""
 
-    phase: StudyPhase = Field(description="Where it is.")
+    observed_generation: int | None = Field(None, description="The spec's generation that this status describes.")
+    phase: StudyPhase = Field(StudyPhase.RUNNING, description="Where it is.")
     message: str | None = Field(None, description="Why it has failed.")
+    finished: str | None = Field(None, description="Finished trials of all, for example 3/15.")
+    best: BestPoint | None = Field(None, description="The best point so far.")
+    conditions: tuple[Condition, ...] | None = Field(
+        None,
+        description="Running, Complete and Failed, as kubectl wait reads them; Reconciling and Stalled, as kstatus "
+        "reads them.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+    template_digest: str | None = Field(None, description="Digest of jobTemplate, as it was for the first trial.")
     trials: list[TrialStatus] = Field(default_factory=list, description="Its trials, in the order of their numbers.")

@@ -1,4 +1,4 @@
-"""Watches the children of jobs: one list, then every change after it.
+"""Watches the children of jobs, and studies: one list, then every change after it.
 
 kopf watches the jobs, and could watch their children too. It does not, for two reasons. It never reports what has
 vanished when it lists again after a gap, so a cache that is filled by its handlers would keep such an object for ever.
@@ -9,10 +9,9 @@ job of 1,000 replicas causes 5,000 events.
 import asyncio
 import logging
 
-from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object, Resource
-from qtj_operator.controller.trim import trimmed
+from qtj_operator.controller.family import JOBS, Family
 from qtj_operator.controller.watch_handler import WatchHandler
 
 __all__ = ["CHILDREN", "Reflector"]
@@ -44,6 +43,12 @@ _SLICE = 20
 _GONE = 410
 """HTTP status of a watch that was away for too long, which is nothing to warn of."""
 
+_MISSING = {
+    (Resource.QUANTUM_TRAINING_STUDIES, 404): "the cluster does not know this kind, and jobs run all the same: "
+    "kubectl apply -k crds"
+}
+"""What is said of a resource that is not there: an upgrade may have left out its CRD."""
+
 _ASK_AGAIN = {0, 401, 403, 429, 503}
 """HTTP statuses after which a watch continues where it was: the server was out of reach, refused, or was too busy.
 
@@ -56,14 +61,24 @@ class Reflector:
 
     Args:
         client: The API server.
-        resource: Which children to watch.
+        resource: What to watch: children are selected by their label, and of owners all are watched.
         namespace: The only namespace to watch; None for all.
         handler: Takes what there is and what changes.
+        family: Who owns whom.
     """
 
-    def __init__(self, client: ApiClient, resource: Resource, namespace: str | None, handler: WatchHandler) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        resource: Resource,
+        namespace: str | None,
+        handler: WatchHandler,
+        family: Family = JOBS,
+    ) -> None:
         self._client = client
         self._resource = resource
+        self._family = family
+        self._selector = "" if resource is family.owner else family.label
         self._namespace = namespace
         self._handler = handler
         self._version = ""
@@ -98,15 +113,15 @@ class Reflector:
     async def _list(self) -> None:
         found: list[Object] = []
         listed_at = ""
-        async for objects, version in self._client.pages(self._resource, self._namespace, LABEL_JOB):
-            found += (trimmed(self._resource, obj) for obj in objects)
+        async for objects, version in self._client.pages(self._resource, self._namespace, self._selector):
+            found += (self._family.trim(self._resource, obj) for obj in objects)
             listed_at = version
         self._handler.listed(self._resource, found, listed_at)
         self._version, self._heard = listed_at, _now()
 
     async def _follow(self) -> None:
         """Feeds changes until the server ends the watch, which it does every few minutes."""
-        async for event in self._client.watch(self._resource, self._namespace, LABEL_JOB, self._version):
+        async for event in self._client.watch(self._resource, self._namespace, self._selector, self._version):
             kind, obj = event["type"], event["object"]
             if kind == "ERROR":
                 raise ApiError(obj.get("code", 500), obj.get("reason", ""), obj.get("message", "the watch failed"))
@@ -132,7 +147,8 @@ class Reflector:
             self._refusals += 1
         if error.code != _GONE and not self._failing:
             self._failing = True
-            log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], error, pause)
+            why = _MISSING.get((self._resource, error.code), error)
+            log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], why, pause)
         if error.retry_after:
             return max(_PAUSE_SECONDS, min(error.retry_after, _LONGEST_PAUSE_SECONDS))
         return pause

@@ -15,6 +15,7 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.installed import check_installed
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.cluster.reflector import CHILDREN, Reflector
+from qtj_operator.cluster.studies import Studies
 from qtj_operator.cluster.watch import watch
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
@@ -79,6 +80,7 @@ class Scope:
             jobs=shared.jobs, metrics=shared.metrics, filled=handler.filled,
         )  # fmt: skip
         self._reflectors = [Reflector(client, resource, namespace, handler) for resource in CHILDREN]
+        self._studies = Studies(client, shared.limit, namespace)
         self._refused = False
 
     @property
@@ -99,12 +101,14 @@ class Scope:
         """
         if awaits_rights:
             await self._await_rights()
-        shared, handler, namespace = self._shared, self._handler, self._namespace
+        shared, namespace = self._shared, self._namespace
+        handler = self._studies.with_trials(self._handler)
         await until_one_ends(
             self._runtime.run(),
             _again(self._poller.run, "progress"),
             _again(lambda: watch(shared.client.transport, shared.metrics, handler, namespace), "the watch of jobs"),
             *(reflector.run() for reflector in self._reflectors),
+            *self._studies.running(),
         )
 
     async def _await_rights(self) -> None:

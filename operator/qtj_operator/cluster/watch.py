@@ -19,7 +19,7 @@ from qtj_operator.cluster.session import session
 from qtj_operator.cluster.spacing import Spacing
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
-from qtj_operator.controller.watch_handler import WatchHandler
+from qtj_operator.controller.watch_handler import Receiver
 
 __all__ = ["watch"]
 
@@ -71,9 +71,7 @@ class _NoDifferences(kopf.DiffBaseStorage):
         """Stores nothing: the object is the user's."""
 
 
-async def watch(
-    transport: kubernetes.ApiClient, metrics: Metrics, handler: WatchHandler, namespace: str | None
-) -> None:
+async def watch(transport: kubernetes.ApiClient, metrics: Metrics, handler: Receiver, namespace: str | None) -> None:
     """Watches jobs until cancelled.
 
     Args:
@@ -99,7 +97,7 @@ async def watch(
 
 
 def _handlers(
-    registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, metrics: Metrics, handler: WatchHandler
+    registry: kopf.OperatorRegistry, transport: kubernetes.ApiClient, metrics: Metrics, handler: Receiver
 ) -> None:
     async def job(*, event: kopf.RawEvent, **_: Any) -> None:
         if event["type"] is not None:  # what is listed is there already

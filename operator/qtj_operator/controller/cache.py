@@ -16,41 +16,60 @@ A list is right about everything up to its own version, also where it names an o
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Protocol
 
-from qtj_operator.api.job import Job
-from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Object, Resource
-from qtj_operator.controller.trim import trimmed
+from qtj_operator.controller.family import JOBS, Family
 
 __all__ = ["AWAITED", "CACHED", "Cache", "job_of"]
 
-AWAITED = (Resource.QUANTUM_TRAINING_JOBS, Resource.PODS, Resource.SERVICES, Resource.JOBS)
-"""What has to be listed before the first decision."""
-
-CACHED = (*AWAITED, Resource.DEPLOYMENTS)
-"""What is watched. An operator that may not list Deployments, which are only for TensorBoard, trains all the same."""
+AWAITED = JOBS.awaited
+CACHED = JOBS.cached
+job_of = JOBS.owner_of
 
 _MOST_GONE = 10_000
 """Objects that are gone and remembered, of each resource: events are late by seconds."""
 
 
-def job_of(resource: Resource, obj: Object) -> Key | None:
-    """Returns the job that an object is, or whose label it has; None where it has none."""
-    meta = obj["metadata"]
-    name = meta["name"] if resource is Resource.QUANTUM_TRAINING_JOBS else (meta.get("labels") or {}).get(LABEL_JOB)
-    return None if name is None else (meta["namespace"], name)
+class Identified(Protocol):
+    """A job or a study, as it was read."""
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """That of its spec."""
+        ...
 
 
 class Cache:
-    """The objects of the resources that are watched."""
+    """The objects of the resources that are watched.
 
-    def __init__(self) -> None:
+    Args:
+        family: Of whom, and of whose children; in the words here, of jobs.
+    """
+
+    def __init__(self, family: Family = JOBS) -> None:
+        self.family = family
         self._lost_children: set[Key] = set()
-        self._kept = {resource: _Kept(resource, self._lost_children) for resource in CACHED}
+        self._kept = {resource: _Kept(resource, self._lost_children, family) for resource in family.cached}
 
     def is_filled(self) -> bool:
         """Tells whether each resource has been listed that decisions wait for."""
-        return all(self.is_listed(resource) for resource in AWAITED)
+        return all(self.is_listed(resource) for resource in self.family.awaited)
 
     def is_listed(self, resource: Resource) -> bool:
         """Tells whether a resource has been listed: what is not known of it does not exist then."""
@@ -60,16 +79,16 @@ class Cache:
         """Returns an object."""
         return self._kept[resource].objects.get((namespace, name))
 
-    def is_current(self, job: Job) -> bool:
+    def is_current(self, job: Identified) -> bool:
         """Tells whether a job was not deleted, created again, suspended or edited since it was read."""
-        now = self.get(Resource.QUANTUM_TRAINING_JOBS, job.namespace, job.name)
+        now = self.get(self.family.owner, job.namespace, job.name)
         if now is None or "deletionTimestamp" in now["metadata"]:
             return False
         return (now["metadata"]["uid"], now["metadata"].get("generation", 1)) == (job.uid, job.generation)
 
     def select(self, resource: Resource, namespace: str | None, labels: Mapping[str, str]) -> list[Object]:
         """Returns the objects that carry all of `labels`, in one namespace or in all."""
-        found = self._kept[resource].of(namespace, labels.get(LABEL_JOB))
+        found = self._kept[resource].of(namespace, labels.get(self.family.label))
         return [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
 
     def job(self, resource: Resource, obj: Object) -> Key | None:
@@ -86,9 +105,9 @@ class Cache:
 
     def put(self, resource: Resource, obj: Object) -> bool:
         """Notes a state of an object; returns whether it is news. One that has no job any more counts as gone."""
-        if job_of(resource, obj) is None:
+        if self.family.owner_of(resource, obj) is None:
             return self.remove(resource, obj)
-        return self._kept[resource].put(obj, partial(trimmed, resource))
+        return self._kept[resource].put(obj, partial(self.family.trim, resource))
 
     def remove(self, resource: Resource, obj: Object) -> bool:
         """Notes that an object is gone, in its last state; returns whether it is news."""
@@ -109,7 +128,7 @@ class Cache:
         """Tells, once, whether a child of the job is gone since the last call: the job may be gone as well."""
         lost = job in self._lost_children
         self._lost_children.discard(job)
-        return lost and self.get(Resource.QUANTUM_TRAINING_JOBS, *job) is not None
+        return lost and self.get(self.family.owner, *job) is not None
 
 
 class _Kept:
@@ -118,6 +137,7 @@ class _Kept:
     Args:
         resource: Which.
         lost: Gets the job of each child that is gone, or that another one of the same name has replaced.
+        family: Who owns whom.
 
     Attributes:
         objects: By namespace and name.
@@ -125,14 +145,18 @@ class _Kept:
         reached: The latest resourceVersion that a list or a watch has delivered.
     """
 
-    def __init__(self, resource: Resource, lost: set[Key]) -> None:
+    def __init__(self, resource: Resource, lost: set[Key], family: Family) -> None:
         self._resource = resource
+        self._family = family
         self._lost = lost
         self.objects: dict[Key, Object] = {}
         self._of_job: dict[Key, dict[Key, Object]] = {}
         self._gone: dict[str, float] = {}
         self.listed: int | None = None
         self.reached = 0
+
+    def _owner_of(self, obj: Object) -> Key | None:
+        return self._family.owner_of(self._resource, obj)
 
     def of(self, namespace: str | None, job: str | None) -> Iterable[Object]:
         if namespace is not None and job is not None:
@@ -149,7 +173,7 @@ class _Kept:
 
     def _store(self, obj: Object) -> bool:
         key = _key(obj)
-        job, known = job_of(self._resource, obj), self.objects.get(key)
+        job, known = self._owner_of(obj), self.objects.get(key)
         if job is None:
             return False
         former = self._take(key)
@@ -180,7 +204,7 @@ class _Kept:
             there.add(_key(obj))
             former = self.job(_key(obj))
             if self._is_listed_anew(obj, version) and self._store(obj):
-                changed |= {job_of(self._resource, obj), former}
+                changed |= {self._owner_of(obj), former}
         changed |= {self.remove(obj["metadata"], version) for obj in list(self._vanished(there, version))}
         self.listed = self.reached = version
         return {key for key in changed if key}
@@ -202,7 +226,7 @@ class _Kept:
         return jobs
 
     def _note_lost(self, jobs: set[Key]) -> None:
-        if self._resource is not Resource.QUANTUM_TRAINING_JOBS:
+        if self._resource is not self._family.owner:
             self._lost |= jobs
 
     def _vanished(self, there: set[Key], version: int) -> Iterator[Object]:
@@ -211,7 +235,7 @@ class _Kept:
     def job(self, key: Key) -> Key | None:
         """Returns the job of an object that is known."""
         known = self.objects.get(key)
-        return None if known is None else job_of(self._resource, known)
+        return None if known is None else self._owner_of(known)
 
     def _take(self, key: Key) -> Key | None:
         """Removes an object; returns its job."""

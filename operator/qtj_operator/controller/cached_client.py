@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from qtj_operator.api.names import LABEL_JOB
-from qtj_operator.controller.cache import CACHED, Cache, job_of
+from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.fair_limit import FairLimit
+from qtj_operator.controller.family import Family
 from qtj_operator.controller.packed import PackedJob
 
 __all__ = ["CachedClient"]
@@ -64,6 +64,7 @@ class CachedClient:
     ) -> None:
         self._live = live
         self._cache = cache
+        self._family = cache.family
         self._hint = hint
         self._limit = limit or FairLimit()
         self._unconfirmed: dict[tuple[Resource, str, str], _Unconfirmed] = {}
@@ -73,7 +74,7 @@ class CachedClient:
         if namespace is None or not self._cache.is_listed(resource):
             async with self._turn(namespace, name):
                 return await self._live.get(resource, namespace, name)
-        is_job = resource is Resource.QUANTUM_TRAINING_JOBS
+        is_job = resource is self._family.owner
         if is_job and self._cache.has_lost_a_child((namespace, name)):
             self._unconfirmed[resource, namespace, name] = _Unconfirmed((namespace, name), None, lasting=True)
         unconfirmed = self._is_unconfirmed(resource, namespace, name)
@@ -89,7 +90,7 @@ class CachedClient:
     ) -> Sequence[Object]:
         """See `Client.list`; what is unconfirmed of the jobs that are asked for is read first."""
         if not self._is_watched(resource, labels):
-            async with self._turn(namespace, labels.get(LABEL_JOB)):
+            async with self._turn(namespace, labels.get(self._family.label)):
                 return await self._live.list(resource, namespace, labels)
         selected = self._cache.select(resource, namespace, labels)
         unconfirmed = [
@@ -109,7 +110,7 @@ class CachedClient:
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """See `Client.create`."""
         try:
-            async with self._turn(*_asks(resource, manifest)):
+            async with self._turn(*_asks(self._family, resource, manifest)):
                 created = await self._live.create(resource, manifest)
         except ApiError as error:
             if not error.final:
@@ -158,20 +159,20 @@ class CachedClient:
 
     def _is_watched(self, resource: Resource, labels: Mapping[str, str]) -> bool:
         """Whether objects with these labels are known from a watch: only children with the label of a job are."""
-        selected = resource is Resource.QUANTUM_TRAINING_JOBS or LABEL_JOB in labels
+        selected = resource is self._family.owner or self._family.label in labels
         return selected and self._cache.is_listed(resource)
 
     def _written(self, resource: Resource, obj: Object) -> Object:
-        if resource in CACHED:
+        if resource in self._family.cached:
             self._cache.put(resource, obj)
         return obj
 
     def _known(self, resource: Resource, namespace: str, name: str) -> Object | None:
-        return self._cache.get(resource, namespace, name) if resource in CACHED else None
+        return self._cache.get(resource, namespace, name) if resource in self._family.cached else None
 
     def _owner(self, resource: Resource, namespace: str, name: str) -> str | None:
         known = self._known(resource, namespace, name)
-        return None if known is None else _asks(resource, known)[1]
+        return None if known is None else _asks(self._family, resource, known)[1]
 
     def _unconfirm_known(self, resource: Resource, namespace: str, name: str) -> None:
         known = self._known(resource, namespace, name)
@@ -179,15 +180,15 @@ class CachedClient:
             self._unconfirm(resource, known)
 
     def _unconfirm(self, resource: Resource, obj: Object) -> None:
-        if resource in CACHED:
+        if resource in self._family.cached:
             address = (resource, obj["metadata"]["namespace"], obj["metadata"]["name"])
-            self._unconfirmed[address] = _Unconfirmed(job_of(resource, obj), self._cache.get(*address))
+            self._unconfirmed[address] = _Unconfirmed(self._family.owner_of(resource, obj), self._cache.get(*address))
 
     def _all_unconfirmed(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str]
     ) -> Sequence[tuple[Resource, str, str]]:
         """Returns what is unconfirmed of a resource and a job; a list of jobs asks for no certainty."""
-        job = labels.get(LABEL_JOB)
+        job = labels.get(self._family.label)
         return [
             address
             for address, unconfirmed in self._unconfirmed.items()
@@ -218,16 +219,16 @@ class CachedClient:
         self._unconfirmed.pop((resource, namespace, name), None)
         if known is not None and (found is None or found["metadata"]["uid"] != known["metadata"]["uid"]):
             self._cache.forget(resource, known)
-        job = found and job_of(resource, found)
+        job = found and self._family.owner_of(resource, found)
         if found is not None and self._cache.put(resource, found) and job:
             self._hint(job)  # its event will be no news, and the pass may have decided already
-        _check_not_replaced(resource, [known] if known else [], [found] if found else [])
+        _check_not_replaced(self._family, resource, [known] if known else [], [found] if found else [])
         return found
 
     async def _read_all(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str], known: Sequence[Object]
     ) -> Sequence[Object]:
-        async with self._turn(namespace, labels.get(LABEL_JOB)):
+        async with self._turn(namespace, labels.get(self._family.label)):
             found = await self._live.list(resource, namespace, labels)
         for address in self._all_unconfirmed(resource, namespace, labels):
             del self._unconfirmed[address]
@@ -237,26 +238,26 @@ class CachedClient:
         for obj in known:
             if obj["metadata"]["uid"] not in there:
                 self._cache.remove(resource, obj)  # not for good: perhaps only its label is gone
-        _check_not_replaced(resource, known, found)
+        _check_not_replaced(self._family, resource, known, found)
         return self._cache.select(resource, namespace, labels)
 
 
-def _check_not_replaced(resource: Resource, known: Sequence[Object], found: Sequence[Object]) -> None:
+def _check_not_replaced(family: Family, resource: Resource, known: Sequence[Object], found: Sequence[Object]) -> None:
     """Checks that children are those that were known; what this operator creates is known at once.
 
     Raises:
         ApiError: Another operator has created one, and may have changed the record of its job before.
     """
     uids = {obj["metadata"]["name"]: obj["metadata"]["uid"] for obj in known}
-    for obj in found if resource is not Resource.QUANTUM_TRAINING_JOBS else ():
+    for obj in found if resource is not family.owner else ():
         name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
-        if uids.get(name, uid) != uid and job_of(resource, obj):
+        if uids.get(name, uid) != uid and family.owner_of(resource, obj):
             raise ApiError(409, "Conflict", f"{name} was replaced since the job was read, so the job is read again")
 
 
-def _asks(resource: Resource, manifest: Object) -> tuple[str, str | None]:
+def _asks(family: Family, resource: Resource, manifest: Object) -> tuple[str, str | None]:
     """Returns namespace and name of the job that an object belongs to: an Event has no label."""
     if resource is Resource.EVENTS:
         return manifest["involvedObject"]["namespace"], manifest["involvedObject"]["name"]
-    job = job_of(resource, manifest)
+    job = family.owner_of(resource, manifest)
     return manifest["metadata"]["namespace"], job and job[1]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from qtj_contract import Progress
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
+from qtj_operator.api.study import STUDY_PLURAL
 from qtj_operator.core.heard import Heard
 
 __all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]
@@ -20,13 +21,14 @@ Object = Mapping[str, Any]
 """A Kubernetes object as JSON has it."""
 
 Key = tuple[str, str]
-"""Namespace and name of a job."""
+"""Namespace and name of a job or a study."""
 
 
 class Resource(Enum):
     """The resources that the operator reads or writes, each by its path in the API."""
 
     QUANTUM_TRAINING_JOBS = (f"/apis/{GROUP}/{VERSION}", PLURAL)
+    QUANTUM_TRAINING_STUDIES = (f"/apis/{GROUP}/{VERSION}", STUDY_PLURAL)
     PODS = ("/api/v1", "pods")
     SERVICES = ("/api/v1", "services")
     DEPLOYMENTS = ("/apis/apps/v1", "deployments")

@@ -13,10 +13,10 @@ __all__ = ["log_deleted", "log_fields", "log_transition"]
 log = logging.getLogger(__name__)
 
 
-def log_fields(key: Key) -> dict[str, str]:
-    """Returns the fields by which a log collector finds the lines of one job; for `extra=`."""
+def log_fields(key: Key, kind: str = "job") -> dict[str, str]:
+    """Returns the fields by which a log collector finds the lines of one job or study; for `extra=`."""
     namespace, name = key
-    return {"namespace": namespace, "job": name}
+    return {"namespace": namespace, kind: name}
 
 
 def log_transition(key: Key, before: Status, decision: Decision) -> None:

@@ -1,4 +1,4 @@
-"""A job in memory, as JSON: as Python objects it would take up to 25 times as much.
+"""A job or a study in memory, as JSON: as Python objects it would take up to 25 times as much.
 
 Only what tells which job it is, and in which state, is at hand. A pass over the job decodes the rest.
 """
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from qtj_operator.controller.client import Object
+from qtj_operator.manifests.trial import LABEL_STUDY
 
 __all__ = ["PackedJob", "packed"]
 
@@ -31,6 +32,8 @@ class PackedJob(Mapping[str, Any]):
 
     def __init__(self, job: Object) -> None:
         self._metadata = {name: job["metadata"][name] for name in _AT_HAND if name in job["metadata"]}
+        if study := (job["metadata"].get("labels") or {}).get(LABEL_STUDY):
+            self._metadata["labels"] = {LABEL_STUDY: study}
         self._text = packed(job)
 
     def unpacked(self) -> dict[str, Any]:

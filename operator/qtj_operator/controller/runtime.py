@@ -3,18 +3,20 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import timedelta
 
 from qtj_operator.controller.client import ApiError, Client, Key, Resource
 from qtj_operator.controller.journal import log_fields
-from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 
 __all__ = ["Runtime"]
 
 log = logging.getLogger(__name__)
+
+_KINDS = {Resource.QUANTUM_TRAINING_JOBS: "job", Resource.QUANTUM_TRAINING_STUDIES: "study"}
+"""What a log line calls them."""
 
 _RESYNC_SECONDS = 300.0
 _OUTAGE_SECONDS = 3.0
@@ -39,6 +41,7 @@ class Runtime:
         jobs: The jobs that are known: a resync looks at each, also at one that is gone.
         metrics: Where passes are counted.
         filled: Waits until what passes read is there.
+        resource: What passes are about: studies, too, have a runtime.
     """
 
     def __init__(
@@ -48,9 +51,10 @@ class Runtime:
         queue: WorkQueue[Key],
         namespace: str | None,
         *,
-        jobs: Jobs,
+        jobs: Collection[Key],
         metrics: Metrics,
         filled: Callable[[], Awaitable[None]] = _at_once,
+        resource: Resource = Resource.QUANTUM_TRAINING_JOBS,
     ) -> None:
         self._client = client
         self._reconcile = reconcile
@@ -59,6 +63,8 @@ class Runtime:
         self._jobs = jobs
         self._metrics = metrics
         self._filled = filled
+        self._resource = resource
+        self._kind = _KINDS[resource]
         self._beat: float | None = None
 
     @property
@@ -90,14 +96,14 @@ class Runtime:
             except ApiError as error:
                 outcome.failed()
                 wait = self._put_off(key, error, begun)
-                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=log_fields(key))
+                log.warning("%s/%s: %s; next try in %.1f s", *key, error, wait, extra=log_fields(key, self._kind))
                 return
             except Exception:
                 # One job that we cannot handle must not take the others down with it.
                 outcome.failed()
                 wait = self._queue.retry(key)
                 defect = "%s/%s: this is a defect of the operator; next try in %.1f s"
-                log.exception(defect, *key, wait, extra=log_fields(key))
+                log.exception(defect, *key, wait, extra=log_fields(key, self._kind))
                 return
         if delay is None:
             self._queue.wait_no_more(key)
@@ -118,7 +124,7 @@ class Runtime:
         while True:
             self._beat = time.monotonic()
             try:
-                jobs = await self._client.list(Resource.QUANTUM_TRAINING_JOBS, self._namespace, {})
+                jobs = await self._client.list(self._resource, self._namespace, {})
             except ApiError as error:
                 log.warning("jobs cannot be listed: %s", error)
             except Exception:

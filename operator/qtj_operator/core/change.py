@@ -1,5 +1,6 @@
 """What a pass writes into the status, field by field: a misspelt name is an error, and not a lost change."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import Enum
@@ -55,6 +56,7 @@ class StatusChange(_Change):
     elastic: ElasticStatus | Keep | None = KEEP
     failures: tuple[Failure, ...] | Keep = KEEP
     progress: ProgressStatus | Keep | None = KEEP
+    metrics: Mapping[str, float] | Keep | None = KEEP
     weights: WeightsStatus | Keep | None = KEEP
     inference: InferenceStatus | Keep | None = KEEP
     report: str | Keep | None = KEEP
@@ -88,4 +90,4 @@ def new_attempt(number: int, *, leader_done: bool = False) -> StatusChange:
         leader_done: Whether the leader has finished, so that its result stays.
     """
     begins = StatusChange(attempt=number, attempt_start_time=None, peer_lost_time=None)
-    return begins if leader_done else begins | StatusChange(weights=None, report=None)
+    return begins if leader_done else begins | StatusChange(metrics=None, weights=None, report=None)

@@ -53,7 +53,8 @@ def _result(seen: Observed) -> tuple[WeightsStatus | None, StatusChange] | None:
     # So does the address of the weights that it reports, which is more reliable than the spec's.
     weights = WeightsStatus(uri=stored.uri, sha256=stored.sha256) if stored else named
     report = message.report if message and message.report else KEEP
-    return weights, StatusChange(progress=progress, weights=weights, report=report)
+    metrics = dict(message.metrics) if message and message.metrics else KEEP
+    return weights, StatusChange(progress=progress, metrics=metrics, weights=weights, report=report)
 
 
 def _is_over(seen: Observed) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_status import StudyPhase, TrialPhase, TrialStatus
+from qtj_operator.api.study_status import StudyPhase, StudyReason, TrialPhase, TrialStatus
 from qtj_operator.core.study.outcome import value_of
 from qtj_operator.core.study.plan import Setting, plan_of, unstarted
 
@@ -21,11 +21,13 @@ class StudyDecision:
 
     Attributes:
         phase: The phase of the study from now on. Trials that run after its end are to be stopped.
+        reason: Why it has this phase, in one word.
         message: Why it has failed.
         start: The trials to start, in this order.
     """
 
     phase: StudyPhase
+    reason: StudyReason
     message: str | None = None
     start: Sequence[Setting] = ()
 
@@ -38,13 +40,16 @@ def decide_study(spec: StudySpec, trials: Sequence[TrialStatus], room: int) -> S
         trials: All that have started.
         room: How many may run at the same time.
     """
-    if why := _too_many_failed(spec, trials) or _nobody_reports(spec, trials):
-        return StudyDecision(phase=StudyPhase.FAILED, message=why)
+    if why := _too_many_failed(spec, trials):
+        return StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.TOO_MANY_FAILED, message=why)
+    if why := _nobody_reports(spec, trials):
+        return StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.METRIC_MISSING, message=why)
     left = unstarted(plan_of(spec), trials)
     running = sum(not each.is_over for each in trials)
     if not left and not running:
-        return StudyDecision(phase=StudyPhase.COMPLETE)
-    return StudyDecision(phase=StudyPhase.RUNNING, start=left[: max(0, min(room, spec.parallelism or room) - running)])
+        return StudyDecision(phase=StudyPhase.COMPLETE, reason=StudyReason.TRIALS_DONE)
+    start = left[: max(0, min(room, spec.parallelism or room) - running)]
+    return StudyDecision(phase=StudyPhase.RUNNING, reason=StudyReason.TRIALS_RUNNING, start=start)
 
 
 def _too_many_failed(spec: StudySpec, trials: Sequence[TrialStatus]) -> str | None:

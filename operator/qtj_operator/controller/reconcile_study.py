@@ -1,0 +1,148 @@
+"""One pass over one study: read, decide, act, write the status once."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from qtj_operator.api.limits import BEYOND
+from qtj_operator.api.study_status import StudyPhase, StudyStatus
+from qtj_operator.controller.children import is_controlled_by
+from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+from qtj_operator.controller.journal import log_fields
+from qtj_operator.controller.reconcile import utc_now
+from qtj_operator.controller.study import InvalidStudy, Study, study_status
+from qtj_operator.controller.trial_objects import trial_jobs, within_limits
+from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, decide_pass
+from qtj_operator.core.study.report import invalid
+from qtj_operator.manifests.manifest import Manifest
+from qtj_operator.manifests.owned_trial import owned_trial
+from qtj_operator.manifests.trial import LABEL_STUDY
+
+__all__ = ["StudyReconciler"]
+
+log = logging.getLogger(__name__)
+
+_STUDIES = Resource.QUANTUM_TRAINING_STUDIES
+_JOBS = Resource.QUANTUM_TRAINING_JOBS
+
+_AGAIN = timedelta(seconds=30)
+"""After a refusal: a quota is raised and a policy goes away without any event for us."""
+
+
+def _always(_study: Study) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class StudyReconciler:
+    """Brings studies and the jobs of their trials in line, one pass at a time.
+
+    Attributes:
+        client: The cluster.
+        clock: Tells the time.
+        studies: The studies that are known.
+        is_current: Tells whether a study is still as it was when it was read; see `Cache.is_current`.
+    """
+
+    client: Client
+    clock: Callable[[], datetime] = utc_now
+    studies: set[Key] = field(default_factory=set)
+    is_current: Callable[[Study], bool] = _always
+
+    async def reconcile(self, key: Key) -> timedelta | None:
+        """Does one pass over the study and returns after what time to look again, if nothing happens before.
+
+        Raises:
+            ApiError: A request failed; the pass is to be repeated.
+        """
+        raw = await self.client.get(_STUDIES, *key)
+        if raw is None or "deletionTimestamp" in raw["metadata"]:
+            self.studies.discard(key)
+            return None
+        self.studies.add(key)
+        raw = within_limits(raw)  # it may have been read past the cache
+        if "spec" not in raw and BEYOND not in raw:
+            # Nothing but its identity was read: whatever was written into its status now, would drop its trials.
+            log.warning(
+                "study %s/%s is left as it is: it is too large to be read", *key, extra=log_fields(key, "study")
+            )
+            return None
+        now = self.clock()
+        try:
+            study = Study.parse(raw)
+        except InvalidStudy as error:
+            status = invalid(study_status(raw), str(error), raw["metadata"].get("generation", 1), now)
+            await self._write(key, raw, status)
+            return None
+        return await self._pass(study, raw, now)
+
+    async def _pass(self, study: Study, raw: Object, now: datetime) -> timedelta | None:
+        key = study.namespace, study.name
+        found = await self.client.list(_JOBS, study.namespace, {LABEL_STUDY: study.name})
+        seen = SeenStudy(
+            spec=study.spec,
+            generation=study.generation,
+            template_digest=study.template_digest,
+            status=study.status,
+            jobs=trial_jobs(found, raw, study.spec.objective.metric),
+        )
+        decision = decide_pass(seen, now)
+        obstacle = await self._act(study, raw, decision)
+        if obstacle is not None:
+            decision = decide_pass(replace(seen, obstacle=obstacle), now)
+        if await self._write(key, raw, decision.status):
+            return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
+        if obstacle is not None:
+            return _AGAIN
+        return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
+
+    async def _act(self, study: Study, raw: Object, decision: StudyPass) -> str | None:
+        """Deletes and creates jobs, one after the other; returns what keeps one from being created."""
+        for job in decision.delete:
+            await self.client.delete(_JOBS, study.namespace, job.name, job.version)
+        for trial in decision.create:
+            if not self.is_current(study):
+                return None
+            obstacle = await self._create(study, owned_trial(raw, trial))
+            if obstacle is not None:
+                return obstacle
+        return None
+
+    async def _create(self, study: Study, manifest: Manifest) -> str | None:
+        name = manifest["metadata"]["name"]
+        try:
+            await self.client.create(_JOBS, manifest)
+        except ApiError as error:
+            if error.reason == "AlreadyExists":
+                return await self._not_ours(study, name)
+            if not error.final and error.refused_by is None:
+                raise
+            return f"job {name} was refused by {error.refused_by or 'the API server'}: {error}"
+        return None
+
+    async def _not_ours(self, study: Study, name: str) -> str | None:
+        there = await self.client.get(_JOBS, study.namespace, name)
+        if there is None or is_controlled_by(there, study.uid):
+            return None
+        return f"job {name} exists and does not belong to this study: delete it, or give the study another name"
+
+    async def _write(self, key: Key, raw: Object, status: StudyStatus) -> bool:
+        """Writes the status if it changed; returns whether the object has changed.
+
+        It has not if the API server has dropped what is new, because its CRD is of an earlier version.
+        """
+        before, after = raw.get("status") or {}, status.to_dict(raw.get("status"))
+        if after == before:
+            return False
+        known = {name: value for name, value in raw.items() if name != BEYOND}
+        written = await self.client.replace_status(_STUDIES, {**known, "status": after})
+        if before.get("phase") != after.get("phase"):
+            _log_phase(key, status)
+        return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
+
+
+def _log_phase(key: Key, status: StudyStatus) -> None:
+    level = logging.WARNING if status.phase == StudyPhase.FAILED else logging.INFO
+    why = f": {status.message}" if status.message else ""
+    log.log(level, "study %s/%s is %s%s", *key, status.phase, why, extra=log_fields(key, "study"))

@@ -1,0 +1,152 @@
+"""One pass over a study on a cluster: what its status is to say, or which jobs are to be created and deleted.
+
+status ──▶ results of jobs that have ended ──▶ decide ──▶ is the record another? ──▶ write it, and nothing else
+   ▲                                                             │ no
+   └───────────── the next pass ◀────────────────────────────────┴──▶ create what the record has, delete what is over
+
+The record comes first: a trial is in the status before its job exists, and its result is there before its job may go.
+So a pass that breaks off at any place loses nothing, and no trial that has a result is run again. A job that somebody
+deletes before its result is known is created again, with the same values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from qtj_operator.api.study import PARALLEL_TRIALS, StudySpec
+from qtj_operator.api.study_status import StudyPhase, StudyReason, StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.core.study.decide import StudyDecision, decide_study
+from qtj_operator.core.study.plan import Setting
+from qtj_operator.core.study.report import reported
+
+__all__ = ["SeenStudy", "StudyPass", "TrialJob", "decide_pass"]
+
+_MESSAGE_LENGTH = 300
+"""Of the message of a failed trial: a thousand of them have to fit into one object."""
+
+_TEMPLATE_CHANGED = (
+    "jobTemplate was changed after the first trial had started, so results could not be compared: undo that, or create "
+    "a study with another name"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialJob:
+    """The job of a trial, as it is now.
+
+    Attributes:
+        name: Its name.
+        version: Its resourceVersion.
+        result: Complete or Failed; Running as long as it may still report something.
+        metrics: What it has reported, once it is complete.
+        message: Why it has failed.
+        end: When it has ended.
+        is_leaving: Whether it is being deleted.
+    """
+
+    name: str
+    version: str
+    result: TrialPhase
+    metrics: Mapping[str, float] | None = None
+    message: str | None = None
+    end: datetime | None = None
+    is_leaving: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenStudy:
+    """A study and the jobs of its trials.
+
+    Attributes:
+        spec: Its spec.
+        generation: That of the spec.
+        template_digest: A digest of its template.
+        status: Its status.
+        jobs: The jobs that it owns, by the numbers of their trials.
+        obstacle: Why a job cannot be created, as the API server has just said.
+    """
+
+    spec: StudySpec
+    generation: int
+    template_digest: str
+    status: StudyStatus
+    jobs: Mapping[int, TrialJob]
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPass:
+    """What is to be done, in this order.
+
+    Attributes:
+        create: Trials whose job is to be created.
+        delete: Jobs that are to be deleted.
+        status: The status to write.
+        wake_at: When to look again, if nothing happens before.
+    """
+
+    status: StudyStatus
+    create: Sequence[TrialStatus] = ()
+    delete: Sequence[TrialJob] = ()
+    wake_at: datetime | None = None
+
+
+def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
+    """Decides one pass; it depends on nothing but its arguments."""
+    trials = [_with_result(each, seen.jobs.get(each.number)) for each in seen.status.trials]
+    is_edited = bool(trials) and seen.status.template_digest not in {None, seen.template_digest}
+    room = 0 if is_edited else seen.spec.parallelism or PARALLEL_TRIALS
+    decision = decide_study(seen.spec, trials, room)
+    recorded = [*trials, *_begun(decision.start, trials)]
+    edited = _TEMPLATE_CHANGED if is_edited and decision.phase == StudyPhase.RUNNING else None
+    record = seen.status.changed(
+        trials=recorded, template_digest=seen.status.template_digest or seen.template_digest if recorded else None
+    )
+    status = reported(seen.spec, record, _explained(decision, seen.obstacle), edited, seen.generation, now)
+    if recorded != seen.status.trials:
+        return StudyPass(status=status)
+    over = decision.phase != StudyPhase.RUNNING
+    expired, wake_at = _expired(seen, now)
+    stopped = [job for job in seen.jobs.values() if over and job.result == TrialPhase.RUNNING and not job.is_leaving]
+    missing = (
+        [] if over or is_edited else [each for each in recorded if not each.is_over and each.number not in seen.jobs]
+    )
+    return StudyPass(status=status, create=missing, delete=[*expired, *stopped], wake_at=wake_at)
+
+
+def _with_result(trial: TrialStatus, job: TrialJob | None) -> TrialStatus:
+    """Returns a trial with what its job has reported; a result that is recorded stays, whatever becomes of the job."""
+    if trial.is_over or job is None or job.result == TrialPhase.RUNNING:
+        return trial
+    message = job.message[:_MESSAGE_LENGTH] if job.message else None
+    return trial.changed(phase=job.result, metrics=job.metrics, message=message)
+
+
+def _begun(start: Sequence[Setting], trials: Sequence[TrialStatus]) -> Iterator[TrialStatus]:
+    first = max((each.number for each in trials), default=0) + 1
+    for number, setting in enumerate(start, first):
+        values = dict(setting.point)
+        yield TrialStatus(number=number, parameters=values, seed=setting.seed, phase=TrialPhase.RUNNING)
+
+
+def _explained(decision: StudyDecision, obstacle: str | None) -> StudyDecision:
+    """Returns the decision with what keeps trials from starting, if something does."""
+    if obstacle is None or decision.phase != StudyPhase.RUNNING:
+        return decision
+    return StudyDecision(phase=decision.phase, reason=StudyReason.TRIAL_REJECTED, message=obstacle)
+
+
+def _expired(seen: SeenStudy, now: datetime) -> tuple[Sequence[TrialJob], datetime | None]:
+    """Returns the jobs whose time to live is over, and when that of the next one is.
+
+    Only those whose result is in the status: else a job could be gone before anybody has read it.
+    """
+    policy = seen.spec.job_template.get("runPolicy")
+    ttl = policy.get("ttlSecondsAfterFinished") if isinstance(policy, Mapping) else None
+    if not isinstance(ttl, int):
+        return (), None
+    recorded = {each.number for each in seen.status.trials if each.is_over}
+    ended = [job for number, job in seen.jobs.items() if number in recorded and job.end and not job.is_leaving]
+    dues = [(job, job.end + timedelta(seconds=ttl)) for job in ended if job.end]
+    later = [due for _, due in dues if due > now]
+    return [job for job, due in dues if due <= now], min(later, default=None)

@@ -1,0 +1,82 @@
+"""The status of a study beside its trials: its conditions, the count, and the best point.
+
+All of it follows from the spec and the trials.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, merge
+from qtj_operator.api.status import Condition
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_status import BestPoint, StudyPhase, StudyReason, StudyStatus
+from qtj_operator.core.reconciling import reconciling
+from qtj_operator.core.study.decide import StudyDecision
+from qtj_operator.core.study.outcome import best_of, outcomes_of
+from qtj_operator.core.study.plan import plan_of
+
+__all__ = ["invalid", "reported"]
+
+_END = {StudyPhase.COMPLETE: ConditionType.COMPLETE, StudyPhase.FAILED: ConditionType.FAILED}
+
+
+def reported(
+    spec: StudySpec, record: StudyStatus, decision: StudyDecision, edited: str | None, generation: int, now: datetime
+) -> StudyStatus:
+    """Returns the status that follows from the trials of a record.
+
+    Args:
+        spec: The spec of the study.
+        record: Its status, with the trials as they are now.
+        decision: What was decided.
+        edited: What was changed that must not be, in a sentence.
+        generation: That of the spec.
+        now: The time.
+    """
+    planned, done = len(plan_of(spec)), sum(each.is_over for each in record.trials)
+    counted = f"{done} of {planned} trials have finished"
+    facts = (*_facts(decision, decision.message or counted, record), *_edits(edited, record))
+    return record.changed(
+        observed_generation=generation,
+        phase=decision.phase,
+        message=decision.message if decision.phase == StudyPhase.FAILED else None,
+        finished=f"{done}/{planned}",
+        best=_best(spec, record),
+        conditions=_merged(record, facts, generation, now),
+    )
+
+
+def invalid(before: StudyStatus, sentence: str, generation: int, now: datetime) -> StudyStatus:
+    """Returns the status of a study whose spec can never run: its trials stay as they are."""
+    decision = StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.INVALID_SPEC, message=sentence)
+    conditions = _merged(before, tuple(_facts(decision, sentence, before)), generation, now)
+    return before.changed(observed_generation=generation, phase=decision.phase, message=sentence, conditions=conditions)
+
+
+def _facts(decision: StudyDecision, message: str, record: StudyStatus) -> Iterator[Fact]:
+    runs = decision.reason == StudyReason.TRIALS_RUNNING
+    yield Fact(ConditionType.RUNNING, status=runs, reason=decision.reason, message=message)
+    for phase, kind in _END.items():
+        if decision.phase == phase or find(record.conditions or (), kind):
+            yield Fact(kind, status=decision.phase == phase, reason=decision.reason, message=message)
+
+
+def _edits(edited: str | None, record: StudyStatus) -> Iterator[Fact]:
+    kind = ConditionType.SPEC_IGNORED
+    if edited:
+        yield Fact(kind, status=True, reason=Reason.IMMUTABLE_FIELD_CHANGED, message=edited)
+    elif find(record.conditions or (), kind):
+        yield Fact(kind, status=False, reason=Reason.SPEC_APPLIED, message="the spec is applied")
+
+
+def _merged(record: StudyStatus, facts: tuple[Fact, ...], generation: int, now: datetime) -> tuple[Condition, ...]:
+    merged = merge(record.conditions or (), facts, generation, now)
+    return merge(merged, reconciling(merged), generation, now)
+
+
+def _best(spec: StudySpec, record: StudyStatus) -> BestPoint | None:
+    best = best_of(outcomes_of(spec, record.trials), spec.objective)
+    if best is None or best.objective is None:
+        return None
+    values = dict(best.point)
+    return BestPoint(parameters=values, objective=best.objective, margin=best.margin, reported=len(best.values))

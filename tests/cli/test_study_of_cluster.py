@@ -8,9 +8,8 @@ import pytest
 
 from qtj.studies.table import study_text
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
-from tests.cli.fake_api import FakeApi, fake_api
+from tests.cli.fake_api import FakeApi, fake_api, use_kubeconfig
 from tests.cli.qtj import qtj
-from tests.cli.test_submit import use_kubeconfig
 from tests.study.studies import study, trial
 
 STUDIES = "quantumtrainingstudies"

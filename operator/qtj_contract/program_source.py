@@ -121,7 +121,7 @@ def read_code(path: Path) -> str | None:
     try:
         with regular(path) as file:
             text = file.read(_MOST_BYTES_OF_CODE + 1)
-        lines = text.decode().replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
         return lines if len(text) <= _MOST_BYTES_OF_CODE else None
     except (OSError, ValueError):
         return None

@@ -1,12 +1,18 @@
 """A study on a cluster: its trials are jobs, and its status has their results before they may go."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from qtj_operator.api.copied_labels import CopiedLabels
+from qtj_operator.api.limits import BEYOND
+from qtj_operator.api.platform_settings import PlatformSettings
 from qtj_operator.controller.client import ApiError
-from tests.controller.study_lab import ENDED, JOBS, QTS, TEMPLATE, StudyLab, mse_of
+from qtj_operator.controller.trial_objects import trimmed_study, within_limits
+from qtj_operator.core.platform import CLUSTER, Platform
+from tests.controller.study_lab import ENDED, JOBS, QTS, TEMPLATE, StudyLab, mse_of, study_object
 
 FOUR = ["rates-1", "rates-2", "rates-3", "rates-4"]
 TABLE = {(0.01, 0): 0.02, (0.1, 0): 0.2, (0.01, 1): 0.03, (0.1, 1): 0.21}
@@ -330,3 +336,58 @@ async def test_nothing_is_created_for_a_study_that_is_gone_where_its_watch_is_be
 
     assert await lab.passes() is None
     assert lab.created == []
+
+
+def _with_platform(lab: StudyLab, platform: Platform) -> None:
+    lab.reconciler = replace(lab.reconciler, platform=platform)
+
+
+async def test_a_time_to_live_of_the_platform_passes_after_the_result_is_known() -> None:
+    lab = StudyLab()
+    settings = PlatformSettings.parse({"defaults": {"ttlSecondsAfterFinished": 0}})
+    _with_platform(lab, replace(CLUSTER, settings=settings))
+    await lab.applies(parallelism=1)
+    await lab.settles()
+    lab.ends("rates-1", 0.02)
+    await lab.settles()
+
+    assert "rates-1" not in lab.jobs
+    assert lab.status()["trials"][0]["metrics"]["mse"] == 0.02
+    assert lab.created.count("rates-1") == 1
+
+
+async def test_labels_for_bills_reach_the_jobs_of_trials() -> None:
+    lab = StudyLab()
+    _with_platform(lab, replace(CLUSTER, copied_labels=CopiedLabels(("cost-center",))))
+    await lab.applies()
+    lab.cluster.edit(
+        QTS, "lab", "rates", metadata={**lab.study()["metadata"], "labels": {"cost-center": "q", "x": "y"}}
+    )
+
+    await lab.settles()
+
+    labels = lab.cluster.store.find(JOBS, "lab", "rates-1")["metadata"]["labels"]
+    assert labels["cost-center"] == "q"
+    assert "x" not in labels
+
+
+def test_what_a_user_writes_beside_the_spec_of_a_study_is_not_kept() -> None:
+    many = {f"example.com/label-{number}": "x" for number in range(20_000)}
+    owners = [{"kind": "ConfigMap", "uid": str(number)} for number in range(2000)]
+    meta = {"uid": "u", "resourceVersion": "1", "annotations": many, "ownerReferences": owners}
+    whole = study_object()
+    whole["metadata"] |= meta
+
+    assert set(within_limits(whole)["metadata"]) == {"name", "namespace", "uid", "resourceVersion"}
+    whole["metadata"]["labels"] = many
+    kept = within_limits(whole)
+    assert BEYOND in kept
+    assert len(json.dumps(kept)) < 1000
+
+
+def test_of_the_owners_of_a_trial_only_its_controller_is_kept() -> None:
+    owner = {"kind": "QuantumTrainingStudy", "uid": "u", "controller": True}
+    others = [{"kind": "ConfigMap", "uid": str(number)} for number in range(2000)]
+    job = {"metadata": {"name": "rates-1", "ownerReferences": [*others, owner]}}
+
+    assert trimmed_study(JOBS, job)["metadata"]["ownerReferences"] == [owner]

@@ -1,10 +1,14 @@
 """Jobs that are Complete or Failed."""
 
+from dataclasses import replace
+
 import pytest
 
+from qtj_operator.api.job import Job
 from qtj_operator.core.decision import Delete, Kind
 from qtj_operator.core.removal import LEAVE_TIME
 from tests.core.world import NOW, World, complete_job, inferring_job, later, running_job, trained_job
+from tests.jobs import stored_job
 
 
 def failed_job() -> World:
@@ -202,3 +206,19 @@ def test_a_job_that_has_a_new_inference_to_run_is_not_deleted() -> None:
 
     assert world.decide(later(days=1)).actions == ()
     assert world.recorded().decide().actions == (Delete(Kind.JOB, "qcnn-inference", "inference-version"),)
+
+
+def test_the_time_to_live_of_a_trial_is_for_its_study() -> None:
+    """Whatever the platform gives: the study has to have the result first."""
+    ended = ended_job(ttlSecondsAfterFinished=0)
+    owner = {
+        "apiVersion": "quantumtraining.dev/v1beta1",
+        "kind": "QuantumTrainingStudy",
+        "uid": "u",
+        "controller": True,
+    }
+    raw = stored_job()
+
+    assert Job.parse({**raw, "metadata": {**raw["metadata"], "ownerReferences": [owner]}}).is_trial
+    assert not ended.job.is_trial
+    assert not replace(ended, job=replace(ended.job, is_trial=True)).decide().actions

@@ -243,3 +243,18 @@ def test_a_dry_run_for_programs_prints_the_study_and_says_the_rest_beside_it(lap
     place = laptop.folder / "qtj-artifacts/rates"
     assert f"rates  artifacts are stored in {place}/NUMBER, not in gs://bucket/rates\n" in ended.errors
     assert not place.exists()
+
+
+def test_secrets_of_a_template_are_in_no_record_and_no_output(laptop: Laptop) -> None:
+    study = a_study("--db=https://me:hidden-1@host/x")
+    container = study["spec"]["jobTemplate"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": "MY_TOKEN", "value": "hidden-2"}]
+    laptop.write(study)
+
+    ended = laptop.qtj("run", "job.yaml", "-o", "json")
+    reported = laptop.qtj("report", "rates", "-o", "json")
+
+    assert ended.code == 0, ended.errors
+    record = (laptop.folder / "qtj-artifacts/rates/study.json").read_text()
+    assert "hidden-" not in record + ended.output + reported.output
+    assert "4 trials have finished before" in laptop.qtj("run", "job.yaml").output, "the same template goes on"

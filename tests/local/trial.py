@@ -22,6 +22,7 @@ arguments.add_argument("--rate", type=float, default=0.0)
 arguments.add_argument("--seed", type=int, default=0)
 arguments.add_argument("--break-at", type=float)
 arguments.add_argument("--hold-at", type=int)
+arguments.add_argument("--db")
 asked = arguments.parse_args()
 given = json.loads(os.environ["QTJ_PARAMETERS"])
 

@@ -194,3 +194,30 @@ def test_the_function_of_the_docs_trains_and_its_weights_are_arrays(laptop: Lapt
     assert float(angle) == pytest.approx(0.5 * 0.9**5)
     assert run.metrics == {"angle": angle}
     assert len(run.history) == 5
+
+
+def test_only_the_last_run_is_resumed_and_a_study_is_no_job(laptop: Laptop) -> None:
+    laptop.write(toy_job(epochs=ENDLESS))
+    job = qtj.Job.from_file("job.yaml")
+    first = job.run()
+    laptop.epoch()
+    first.suspend()
+    second = job.run(fresh=True)
+
+    with pytest.raises(qtj.InputError, match=r"^toy/2 is newer than toy/1, and only the last run of a job can be"):
+        first.resume()
+    second.suspend()
+    study = (ROOT / "examples/studies/learning-rate.yaml").read_text()
+    (laptop.folder / "study.yaml").write_text(study)
+    with pytest.raises(
+        qtj.InputError, match=r"^study\.yaml has a study, and a Job is one job: qtj run study\.yaml runs"
+    ):
+        qtj.Job.from_file("study.yaml").run()
+
+
+def test_what_a_program_needs_and_this_machine_lacks_is_told(program: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Path("requirements.txt").write_text("nothing-like-it==1.0\n")
+
+    qtj.Job.from_program(program, requirements="requirements.txt").run().wait(60)
+
+    assert [each for each in caplog.messages if "nothing-like-it" in each]

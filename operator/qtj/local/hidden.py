@@ -12,7 +12,7 @@ from qtj.local.key import keyed_digest
 from qtj.local.records import without_digest
 from qtj_contract.secret_names import has_password, is_secret
 
-__all__ = ["recorded", "recorded_spec", "restored", "shown"]
+__all__ = ["recorded", "recorded_spec", "restored", "shown", "shown_spec"]
 
 _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which `kubectl apply` keeps a copy of the whole object."""
@@ -22,7 +22,13 @@ Hide = Callable[[str, str], str]
 
 def shown(job: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a job for other eyes: a page, or a program that reads `-o json`."""
-    return _job_without(job, lambda _name, _value: "(not shown)")
+    return _job_without(job, _not_shown)
+
+
+def shown_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a spec for other eyes, such as the template of a study."""
+    found: dict[str, Any] = _without(spec, _not_shown)
+    return found
 
 
 def recorded(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,6 +48,10 @@ def restored(record: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
     known = recorded_spec(spec)
     before = {name: spec[name] if known.get(name) == value else value for name, value in record["spec"].items()}
     return {**record, "spec": before}
+
+
+def _not_shown(_name: str, _value: str) -> str:
+    return "(not shown)"
 
 
 def _digest(name: str, value: str) -> str:

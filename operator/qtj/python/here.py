@@ -5,6 +5,7 @@ and so that it goes on when the program or the notebook ends.
 """
 
 import asyncio
+import logging
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -22,7 +23,7 @@ from qtj.python.memory import Memory
 from qtj.report.local import run_content
 from qtj.report.store import read_any
 from qtj.runs.folders import RecordedRun, run_named
-from qtj.runs.prepare import mistakes_in
+from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.runs.prune import OldRun, remove_runs
 from qtj.runs.stop import stop_run
 from qtj.runs.summary import shown_phase
@@ -33,6 +34,8 @@ from qtj_report.content import Content
 __all__ = ["Command", "Here"]
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _PERIOD_SECONDS = 0.5
 
@@ -62,6 +65,8 @@ class Command:
         ended = subprocess.run(command, cwd=self.folder, input=self.text.encode(), capture_output=True, check=False)
         if ended.returncode:
             raise InputError(mistakes_in(ended.stderr) or mistakes_in(ended.stdout))
+        for note in notes_in(ended.stderr):
+            _log.warning("%s", note)
         job, _, number = ended.stdout.decode().strip().partition("/")
         return Run(job, int(number), self.folder / History().root / job / number)
 
@@ -119,6 +124,9 @@ class Here:
         """See `Place.resume`."""
         if self._command is None:
             raise InputError(f"what started {self.name} is not known here: call run() of its Job again")
+        last = History(self._run.path.parents[1]).latest(self._run.job)
+        if last and last.number != self._run.number:
+            raise InputError(f"{last.name} is newer than {self.name}, and only the last run of a job can be continued")
         self._run = self._command.start("--resume")
         return f"{self.name} is resumed: it continues from its last checkpoint"
 

@@ -1,6 +1,8 @@
 """A job before it runs: from a program, a function or a file."""
 
 import logging
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +18,10 @@ from qtj.python.packed import packed
 from qtj.script.documents import NO_OPTIONS, ProgramOptions
 from qtj.script.objects import Resources
 from qtj.script.program import is_program
+from qtj.submit.payload import elsewhere
 from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.program_source import read_source
+from qtj_operator.api.study import STUDY_KIND
 
 if TYPE_CHECKING:
     from qtj.submit.submit import Prepared
@@ -71,6 +75,7 @@ class Job:
         image: str | None = None,
         cpu: str | None = None,
         memory: str | None = None,
+        requirements: str | Path | None = None,
         settings: Sequence[str] = (),
     ) -> Self:
         """Returns the job that runs a program in Python.
@@ -83,6 +88,7 @@ class Job:
             image: Its image on a cluster; None for that of the trainer.
             cpu: The CPU that each worker requests on a cluster; None for 250m.
             memory: The memory of each worker on a cluster; None for 2Gi.
+            requirements: A file with packages that its pods install, with hashes; None for no other than the image has.
             settings: Fields to set, such as `spec.runPolicy.backoffLimit=0`.
 
         Raises:
@@ -90,7 +96,9 @@ class Job:
         """
         if not is_program(Path(path)):
             raise InputError(f"{path} is no program in Python, whose name ends with .py: use Job.from_file for YAML")
-        options = ProgramOptions(arguments=_words(args, "args"), name=name, workers=workers)
+        options = ProgramOptions(
+            arguments=_words(args, "args"), name=name, workers=workers, requirements=_path(requirements)
+        )
         resources = _resources(image=image, cpu=cpu, memory=memory)
         return cls(file=Path(path), program=options, resources=resources, settings=_words(settings, "settings"))
 
@@ -105,6 +113,7 @@ class Job:
         image: str | None = None,
         cpu: str | None = None,
         memory: str | None = None,
+        requirements: str | Path | None = None,
         settings: Sequence[str] = (),
     ) -> Self:
         """Returns the job that calls a function, whose source is sent.
@@ -121,6 +130,7 @@ class Job:
             image: As in `from_program`.
             cpu: As in `from_program`.
             memory: As in `from_program`.
+            requirements: As in `from_program`.
             settings: As in `from_program`.
 
         Raises:
@@ -128,7 +138,7 @@ class Job:
         """
         text = program_of(function, arguments or {})
         resources = _resources(image=image, cpu=cpu, memory=memory)
-        options = ProgramOptions(name=name, workers=workers)
+        options = ProgramOptions(name=name, workers=workers, requirements=_path(requirements))
         file, words = Path(f"{function.__name__}.py"), _words(settings, "settings")
         return cls(file=file, program=options, resources=resources, settings=words, text=text)
 
@@ -201,20 +211,28 @@ class Job:
         with TemporaryDirectory(prefix="qtj-") as folder:
             script = Path(folder) / self.file
             script.write_text(self.text, "utf-8")
-            _link_data(script)
+            _bring_data(script)
             yield script
 
 
-def _link_data(script: Path) -> None:
-    """Puts the files of the current folder that a function names beside its script, with which they travel."""
+def _bring_data(script: Path) -> None:
+    """Puts the files of the current folder that a function names beside its script, with which they travel.
+
+    A link that leads out of the current folder stays a link, which does not travel.
+    """
     for name in read_source(script).data:
         if Path(name).name == name:
-            (script.parent / name).symlink_to(Path(name).absolute())
+            bring = os.symlink if elsewhere(Path(name)) else shutil.copyfile
+            bring(Path(name).absolute(), script.parent / name)
 
 
 def _resources(**given: str | None) -> Resources | None:
     named = {name: value for name, value in given.items() if value is not None}
     return Resources(**named) if named else None
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def _words(given: Sequence[object], name: str) -> Sequence[str]:
@@ -224,9 +242,12 @@ def _words(given: Sequence[object], name: str) -> Sequence[str]:
 
 
 def _check_alone(file: Path) -> None:
-    from qtj.files.documents import read_file
+    from qtj.files.documents import file_of, read_documents
 
-    if (jobs := len(read_file(file).jobs)) > 1:
+    read = read_documents(file)
+    if any(each.manifest.get("kind") == STUDY_KIND for each in read.objects):
+        raise InputError(f"{file} has a study, and a Job is one job: qtj run {file} runs it")
+    if (jobs := len(file_of(read).jobs)) > 1:
         raise InputError(_several(file, jobs))
 
 

@@ -1,5 +1,6 @@
 """A program that travels with its job on this machine too: it has no folder of its own."""
 
+import logging
 from pathlib import Path
 
 import yaml
@@ -13,6 +14,8 @@ from qtj.terminal.errors import InputError
 
 __all__ = ["packed"]
 
+_log = logging.getLogger(__name__)
+
 
 def packed(script: Path, options: ProgramOptions) -> str:
     """Returns a job and the ConfigMap with its program as YAML, for `qtj run -`.
@@ -20,9 +23,12 @@ def packed(script: Path, options: ProgramOptions) -> str:
     Raises:
         InputError: The program cannot be read, is too large, or names a file that is no text.
     """
-    program = read_program(script, options.arguments)
+    program = read_program(script, options.arguments, options.requirements)
     identity = Identity(name=job_name(script, options.name))
-    data = config_map(identity, payload_of(program).files)
+    payload = payload_of(program)
+    for note in payload.notes:
+        _log.warning("%s", note)
+    data = config_map(identity, payload.files)
     if others := ", ".join(data.get("binaryData", ())):
         what = "and on this machine only text travels with a function"
         raise InputError(f"{script.stem} names {others}, {what}: name it by its whole path")

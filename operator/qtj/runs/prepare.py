@@ -24,6 +24,9 @@ _PERIOD_SECONDS = 0.05
 _MOST_OUTPUT_BYTES = 1 << 16
 """The most bytes that are shown of the output of a run that ended early."""
 _LAST_STANDARD_STREAM = 2
+
+_TOLD = "qtj: "
+"""What sentences to the user begin with."""
 """The last descriptor of stdin, stdout and stderr."""
 
 
@@ -218,9 +221,13 @@ def detach(folders: Sequence[Folder]) -> bool:
 
 def mistakes_in(output: bytes) -> str:
     """Returns the user's mistakes that a process of `qtj` has printed, or else all its output."""
+    return "\n".join(notes_in(output) or output.decode(errors="replace").splitlines())
+
+
+def notes_in(output: bytes) -> Sequence[str]:
+    """Returns the sentences to the user that a process of `qtj` has printed."""
     lines = output.decode(errors="replace").splitlines()
-    sentences = [line.removeprefix("qtj: ") for line in lines if line.startswith("qtj: ")]
-    return "\n".join(sentences or lines)
+    return [line.removeprefix(_TOLD) for line in lines if line.startswith(_TOLD)]
 
 
 def _close_other_files(kept: Collection[int | None]) -> None:

@@ -123,12 +123,14 @@ def _run_jobs(file: File, about: Sequence[str], options: Options) -> int:
         if options.dry_run:
             return _dry_run(notes, plans, rehearsals, options)
         prepared = [claim(plan, stack) for plan in plans]
+        notes = [*notes, *(note for each in prepared for note in each.notes)]
         if options.detach:
             if not detach([each.job.folder for each in prepared]):
+                for note in notes:
+                    print_stderr(f"qtj: {note}")
                 print_stdout("\n".join(each.name if options.output else _detached_sentence(each) for each in prepared))
                 return COMPLETE
             options = replace(options, output=None)
-        notes = [*notes, *(note for each in prepared for note in each.notes)]
         return _run_attended(notes, prepared, file.configs, server or start_server(), options)
 
 

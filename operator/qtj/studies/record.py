@@ -8,11 +8,13 @@ qtj-artifacts/rates/7             the run of trial 7, as any other run: `qtj rep
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from qtj.local.hidden import recorded_spec, shown_spec
 from qtj.local.history import History
 from qtj.local.locks import locked
 from qtj.terminal.errors import InputError
@@ -23,7 +25,7 @@ from qtj_operator.api.study import STUDY_KIND, StudySpec
 from qtj_operator.api.study_status import StudyStatus
 from qtj_operator.core.study.plan import unplannable
 
-__all__ = ["StudyRecord", "recorded_study"]
+__all__ = ["StudyRecord", "recorded_study", "shown_study"]
 
 _FILE, _LOCK, _TABLE = "study.json", ".qtj-study", "trials.csv"
 
@@ -112,11 +114,20 @@ def _changed(path: Path) -> str:
 
 
 def recorded_study(name: str, spec: StudySpec, status: StudyStatus) -> dict[str, Any]:
+    """Returns a study with its status, as it is recorded: with keyed digests of what is secret in its template."""
+    return _study(name, spec, status, recorded_spec(spec.job_template))
+
+
+def shown_study(name: str, spec: StudySpec, status: StudyStatus) -> dict[str, Any]:
     """Returns a study with its status, as programs read it."""
+    return _study(name, spec, status, shown_spec(spec.job_template))
+
+
+def _study(name: str, spec: StudySpec, status: StudyStatus, template: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": NEWEST_API_VERSION,
         "kind": STUDY_KIND,
         "metadata": {"name": name},
-        "spec": spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "spec": {**spec.model_dump(mode="json", by_alias=True, exclude_none=True), "jobTemplate": template},
         "status": status.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

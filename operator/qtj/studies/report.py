@@ -6,7 +6,7 @@ from functools import partial
 from pydantic import ValidationError
 
 from qtj.cluster.connection import on_cluster
-from qtj.studies.record import StudyRecord, recorded_study
+from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.table import study_data, study_text
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat, formatted
@@ -69,4 +69,4 @@ async def _read(name: str, client: ApiClient, namespace: str) -> Object | None:
 def _text(name: str, spec: StudySpec, status: StudyStatus, output: OutputFormat | None, *, separator: str = "/") -> str:
     if output is None:
         return study_text(name, spec, status, separator)
-    return formatted([study_data(recorded_study(name, spec, status), spec, status)], output)
+    return formatted([study_data(shown_study(name, spec, status), spec, status)], output)

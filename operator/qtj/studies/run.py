@@ -12,13 +12,14 @@ from qtj.files.config_digests import changed_configs
 from qtj.local.activity import Activity
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
+from qtj.local.hidden import recorded_spec
 from qtj.local.rehearsal import rehearse
 from qtj.local.session import LocalJob, Session
 from qtj.runs.attended import LostTerminal, run_attended
 from qtj.runs.program_notes import program_notes
 from qtj.runs.programs import changed_programs, earlier_programs, programs_of
 from qtj.runs.run import Options, command_again
-from qtj.studies.record import StudyRecord, recorded_study
+from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.room import room_for
 from qtj.studies.table import study_data, study_text, trials_csv
 from qtj.studies.trials import Trials
@@ -102,7 +103,7 @@ def _earlier(
     if options.fresh or not record.exists:
         return (), ()
     spec, status = record.load()
-    if spec.job_template != study.spec.job_template:
+    if spec.job_template != recorded_spec(study.spec.job_template):
         if options.resume:
             what = "it was changed since the trials to continue: undo that, or start over with --fresh"
             raise InputError(study.document.error(["spec", "jobTemplate"], what))
@@ -191,7 +192,7 @@ def _report(study: StudyDocument, trials: Trials, options: Options) -> int:
     print_text(console, study_text(study.name, study.spec, status))
     print_text(console, f"trials: {table}")
     if options.output:
-        recorded = recorded_study(study.name, study.spec, status)
+        recorded = shown_study(study.name, study.spec, status)
         print_stdout(formatted([study_data(recorded, study.spec, status)], options.output))
     if status.phase == StudyPhase.RUNNING:
         print_text(console, f"to continue: {command_again(options)}")

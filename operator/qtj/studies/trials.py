@@ -20,6 +20,7 @@ from qtj.runs.programs import store_programs
 from qtj.runs.status_text import phase_message
 from qtj.studies.record import StudyRecord, recorded_study
 from qtj.terminal.errors import InputError
+from qtj_contract import named_numbers
 from qtj_operator.api.status import Phase
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Object
@@ -157,7 +158,7 @@ def _metrics(content: Content) -> Mapping[str, float]:
     numbers: dict[str, float | None] = {"loss": content.last_loss}
     for epoch in content.epochs:
         if epoch.number == (content.kept_epoch or content.epochs[-1].number):
-            numbers |= {"loss": epoch.loss, "accuracy": epoch.accuracy, "val_loss": epoch.validation_loss}
-            numbers |= epoch.scores
+            held_out = {} if epoch.accuracy is None else {"accuracy": epoch.accuracy}
+            numbers |= {**named_numbers(epoch), **held_out}
     numbers |= content.metrics
     return {name: number for name, number in numbers.items() if number is not None and math.isfinite(number)}

@@ -11,7 +11,7 @@ from qtj.script.program import Program
 from qtj.terminal.errors import InputError
 from qtj_contract.quantities import in_words
 
-__all__ = ["Payload", "payload_of"]
+__all__ = ["Payload", "elsewhere", "payload_of"]
 
 _COPY = "copy that file into the folder of the program if it may be sent"
 _RENAMED = "a ConfigMap takes names of letters, digits, -, _ and dots only, so rename it"
@@ -40,7 +40,7 @@ def payload_of(program: Program) -> Payload:
     for name in sorted(code):
         if config_key(name):
             raise InputError(_cannot_travel(name, program))
-        if name != program.path.name and (target := _elsewhere(program.folder / name)):
+        if name != program.path.name and (target := elsewhere(program.folder / name)):
             raise InputError(f"{program.path.name} needs {name}, which is a link to {target}: {_COPY}")
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
@@ -52,13 +52,13 @@ def payload_of(program: Program) -> Payload:
 def _named(names: Iterable[str], program: Program) -> tuple[list[str], list[str]]:
     """Returns the files of data that travel, and notes about others."""
     paths = [*map(PurePosixPath, names)]
-    links = {path.name: _elsewhere(program.folder / path.name) for path in paths if _travels(path)}
+    links = {path.name: elsewhere(program.folder / path.name) for path in paths if _travels(path)}
     stay = [f"{path} is not sent: {_why_not(path, program)}" for path in paths if not _travels(path)]
     led = [f"{name} is not sent: it is a link to {target}: {_COPY}" for name, target in links.items() if target]
     return [name for name, target in links.items() if not target], [*stay, *led]
 
 
-def _elsewhere(path: Path) -> Path | None:
+def elsewhere(path: Path) -> Path | None:
     """Returns where a link leads to that leaves its folder, or names a hidden file; None for any other file.
 
     Who wrote the program has made the link. The program runs on the cluster, and shall read no other file of its user.
@@ -94,7 +94,7 @@ def _requirements(program: Program, files: Mapping[str, bytes]) -> Mapping[str, 
     path = program.requirements
     if path is None:
         return {}
-    if target := _elsewhere(path):
+    if target := elsewhere(path):
         raise InputError(f"{path} is a link to {target}: {_COPY}")
     content = read_text(path).encode()
     if files.get(path.name, content) != content:

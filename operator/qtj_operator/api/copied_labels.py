@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from qtj_operator.api.names import GROUP
 
-__all__ = ["CopiedLabels"]
+__all__ = ["NO_LABELS", "CopiedLabels"]
 
 _OF_CONTROLLERS = (GROUP, "kubernetes.io", "k8s.io")
 """Domains whose labels some controller acts on, and subdomains of theirs: ours are what Services and policies select,
@@ -46,6 +46,9 @@ class CopiedLabels:
     def _has(self, label: str) -> bool:
         prefix, slash, _ = label.partition("/")
         return label in self.keys or bool(slash and f"{prefix}/" in self.keys)
+
+
+NO_LABELS = CopiedLabels()
 
 
 def _is_of_controllers(prefix: str) -> bool:

@@ -30,6 +30,7 @@ from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.sizes import changes, sizes_of, with_sizes, without_sizes
 from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import ElasticStatus, ReplicaStatus, Status
+from qtj_operator.api.study import STUDY_KIND
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
 from qtj_operator.api.tensorboard import TensorBoard
 
@@ -78,6 +79,7 @@ class Job:
         ignored: Paths in the spec that have no effect, because this operator does not know them.
         queue_label: Whether it has Kueue's label with a queue, which is for the objects that Kueue itself manages.
         copied_labels: Labels of its metadata that everything made for it gets too.
+        is_trial: Whether a study owns it, which also sees to its time to live.
         status: What the operator wrote last.
         offered: What the platform gives to jobs that start now.
     """
@@ -94,6 +96,7 @@ class Job:
     ignored: tuple[str, ...]
     queue_label: bool
     copied_labels: Mapping[str, str]
+    is_trial: bool
     status: Status
     offered: PlatformPolicy = NO_POLICY
 
@@ -126,6 +129,7 @@ class Job:
             ignored=ignored,
             queue_label=LABEL_QUEUE in labels,
             copied_labels=copied.of(labels),
+            is_trial=_is_trial(meta),
             status=status,
         )
 
@@ -198,8 +202,9 @@ class Job:
 
     @property
     def platform_policy(self) -> PlatformPolicy:
-        """What the platform gives to this job: once it has started, what it gave then."""
-        return (self.status.platform_policy or NO_POLICY) if self.status.attempt else self.offered
+        """What the platform gives to this job: once it has started or ended, what it gave then."""
+        begun = self.status.attempt or self.is_over
+        return (self.status.platform_policy or NO_POLICY) if begun else self.offered
 
     @cached_property
     def policy(self) -> RunPolicy:
@@ -392,6 +397,11 @@ def main_container(containers: Sequence[C]) -> C:
 def is_trainer(container: Mapping[str, Any]) -> bool:
     """Tells whether a container runs this project's trainer."""
     return runs_trainer(container.get("image"), container.get("command"))
+
+
+def _is_trial(meta: Mapping[str, Any]) -> bool:
+    owners = meta.get("ownerReferences") or ()
+    return any(owner.get("controller") and owner.get("kind") == STUDY_KIND for owner in owners)
 
 
 def _digest(written: Mapping[str, Any]) -> str:

@@ -78,11 +78,13 @@ async def run_operator(settings: Settings) -> None:
     spaces = settings.namespaces
     where = f"namespace{'s' if spaces[1:] else ''} {', '.join(spaces)}" if spaces else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    queues, limit, jobs = [WorkQueue[Key]() for _ in spaces or (None,)], FairLimit(), Jobs()
-    metrics = Metrics(lambda: sum(map(len, queues)) + limit.waiting, jobs)
+    queues, studies = ([WorkQueue[Key]() for _ in spaces or (None,)] for _ in range(2))
+    limit, jobs = FairLimit(), Jobs()
+    metrics = Metrics(lambda: sum(map(len, (*queues, *studies))) + limit.waiting, jobs)
     client = await connect(metrics)
     shared = Shared(client=client, metrics=metrics, jobs=jobs, limit=limit, platform=_platform(client, settings))
-    scopes = [Scope(name, queue, shared) for name, queue in zip(spaces or (None,), queues, strict=True)]
+    of_scopes = zip(spaces or (None,), queues, studies, strict=True)
+    scopes = [Scope(name, queue, trials, shared) for name, queue, trials in of_scopes]
     try:
         with short_collections():
             await _run(client, metrics, settings, scopes)

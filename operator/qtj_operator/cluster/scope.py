@@ -61,10 +61,11 @@ class Scope:
     Args:
         namespace: The only namespace to look after; None for all.
         queue: Keys of jobs that are worth a look.
+        studies: Keys of studies that are.
         shared: What it has in common with others.
     """
 
-    def __init__(self, namespace: str | None, queue: WorkQueue[Key], shared: Shared) -> None:
+    def __init__(self, namespace: str | None, queue: WorkQueue[Key], studies: WorkQueue[Key], shared: Shared) -> None:
         self._namespace = namespace
         self._shared = shared
         client, cache = shared.client, Cache()
@@ -80,13 +81,15 @@ class Scope:
             jobs=shared.jobs, metrics=shared.metrics, filled=handler.filled,
         )  # fmt: skip
         self._reflectors = [Reflector(client, resource, namespace, handler) for resource in CHILDREN]
-        self._studies = Studies(client, shared.limit, namespace)
+        self._studies = Studies(
+            client, shared.limit, namespace, queue=studies, metrics=shared.metrics, platform=shared.platform
+        )
         self._refused = False
 
     @property
     def alive(self) -> bool:
-        """Whether its resync runs, once it has begun."""
-        return self._runtime.alive
+        """Whether its resyncs run, once they have begun."""
+        return self._runtime.alive and self._studies.alive
 
     @property
     def ready(self) -> bool:

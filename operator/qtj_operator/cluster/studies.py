@@ -20,6 +20,7 @@ from qtj_operator.controller.reconcile_study import StudyReconciler
 from qtj_operator.controller.runtime import Runtime
 from qtj_operator.controller.trial_objects import is_same_trial
 from qtj_operator.controller.watch_handler import JobsHandler, WatchHandler
+from qtj_operator.core.platform import Platform
 
 __all__ = ["Studies"]
 
@@ -31,18 +32,35 @@ class Studies:
         client: The API server.
         limit: How many requests are under way at once, with those for jobs.
         namespace: The only namespace to look after; None for all.
+        queue: Keys of studies that are worth a look.
+        metrics: Where passes are counted.
+        platform: What pods run on.
     """
 
-    def __init__(self, client: ApiClient, limit: FairLimit, namespace: str | None) -> None:
-        queue, cache = WorkQueue[Key](), Cache(STUDIES)
+    def __init__(
+        self,
+        client: ApiClient,
+        limit: FairLimit,
+        namespace: str | None,
+        *,
+        queue: WorkQueue[Key],
+        metrics: Metrics,
+        platform: Platform,
+    ) -> None:
+        cache = Cache(STUDIES)
         self._handler = WatchHandler(cache, queue.add_news, is_same_trial)
         self._reflector = Reflector(client, STUDIES.owner, namespace, self._handler, STUDIES)
         cached = CachedClient(client, cache, queue.add, limit)
-        reconciler = StudyReconciler(cached, client.now, is_current=cache.is_current)
+        reconciler = StudyReconciler(cached, client.now, is_current=cache.is_current, platform=platform)
         self._runtime = Runtime(
             cached, reconciler.reconcile, queue, namespace,
-            jobs=reconciler.studies, metrics=Metrics(), filled=self._handler.filled, resource=STUDIES.owner,
+            jobs=reconciler.studies, metrics=metrics, filled=self._handler.filled, resource=STUDIES.owner,
         )  # fmt: skip
+
+    @property
+    def alive(self) -> bool:
+        """Whether its resync runs, once it has begun: it waits for the CRD."""
+        return self._runtime.alive
 
     def with_trials(self, jobs: WatchHandler) -> JobsHandler:
         """Returns what takes jobs from their watch, for themselves and for their studies."""

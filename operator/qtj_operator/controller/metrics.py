@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 from qtj_contract.version import installed_version
 from qtj_operator.api.status import Status
+from qtj_operator.controller.client import Resource
 from qtj_operator.controller.job_metrics import JobMetrics
 from qtj_operator.controller.memory import Jobs
 
@@ -60,7 +61,7 @@ class Metrics:
         self._skipped = Counter(
             "qtj_events_skipped", "Events of watches that could not be read.", ["resource"], registry=self.registry
         )
-        self._resynced: dict[str | None, float] = {}
+        self._resynced: dict[tuple[Resource, str | None], float] = {}
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
         Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
         self._of_jobs = JobMetrics(self.registry, jobs, clock)
@@ -90,12 +91,12 @@ class Metrics:
         """Counts an event of a watch that cannot be read."""
         self._skipped.labels(resource).inc()
 
-    def resynced(self, namespace: str | None = None) -> None:
-        """Notes that all jobs were listed just now, of one namespace or of all; of several, the oldest time counts.
+    def resynced(self, namespace: str | None = None, resource: Resource = Resource.QUANTUM_TRAINING_JOBS) -> None:
+        """Notes that all jobs or studies were listed just now, of one namespace or of all; the oldest time counts.
 
         The metric begins with the first time: that of an operator that stands by would be 1970 for ever.
         """
-        first, self._resynced[namespace] = not self._resynced, time.time()
+        first, self._resynced[resource, namespace] = not self._resynced, time.time()
         if first:
             gauge = Gauge(
                 "qtj_last_resync_timestamp_seconds",

@@ -13,6 +13,7 @@ from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
 from qtj_operator.controller.trial_objects import trial_jobs, within_limits
+from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, decide_pass
 from qtj_operator.core.study.report import invalid
 from qtj_operator.manifests.manifest import Manifest
@@ -43,12 +44,14 @@ class StudyReconciler:
         clock: Tells the time.
         studies: The studies that are known.
         is_current: Tells whether a study is still as it was when it was read; see `Cache.is_current`.
+        platform: What it gives to jobs, and which labels are copied.
     """
 
     client: Client
     clock: Callable[[], datetime] = utc_now
     studies: set[Key] = field(default_factory=set)
     is_current: Callable[[Study], bool] = _always
+    platform: Platform = CLUSTER
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the study and returns after what time to look again, if nothing happens before.
@@ -86,6 +89,7 @@ class StudyReconciler:
             template_digest=study.template_digest,
             status=study.status,
             jobs=trial_jobs(found, raw, study.spec.objective.metric),
+            policy=self.platform.settings.policy_of(study.namespace),
         )
         decision = decide_pass(seen, now)
         obstacle = await self._act(study, raw, decision)
@@ -104,7 +108,7 @@ class StudyReconciler:
         for trial in decision.create:
             if not self.is_current(study):
                 return None
-            obstacle = await self._create(study, owned_trial(raw, trial))
+            obstacle = await self._create(study, owned_trial(raw, trial, self.platform.copied_labels))
             if obstacle is not None:
                 return obstacle
         return None

@@ -134,5 +134,5 @@ class Runtime:
                 known = (key for key in self._jobs if self._namespace in {None, key[0]})
                 for key in dict.fromkeys((*listed, *known)):
                     self._queue.add(key)
-                self._metrics.resynced(self._namespace)
+                self._metrics.resynced(self._namespace, self._resource)
             await asyncio.sleep(_RESYNC_SECONDS)

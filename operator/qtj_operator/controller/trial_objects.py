@@ -23,14 +23,19 @@ from qtj_operator.manifests.trial import LABEL_STUDY, LABEL_TRIAL, trial_name
 __all__ = ["is_same_trial", "trial_jobs", "trimmed_study", "within_limits"]
 
 _META = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "ownerReferences")
+_STUDY_META = (*_META[:-1], "generation", "creationTimestamp", "labels")
 _RESULT = ("phase", "conditions", "metrics", "progress", "inference", "completionTime")
 
 _MOST_BYTES = 300
 _BYTES_OF_A_NUMBER = 24
 """Of the metrics of one trial, and of one of them beside its name: a thousand trials have to fit into one status."""
 
-_NUMBERS = {"loss": "loss", "accuracy": "accuracy", "val_loss": "validationLoss"}
-"""Numbers of the last epoch, by the names that they have in a study on one machine."""
+_NUMBERS = (
+    *(("loss", "loss"), ("val_loss", "validationLoss"), ("val_accuracy", "accuracy")),
+    *(("accuracy", "trainingAccuracy"), ("accuracy", "accuracy")),
+)
+"""Numbers of the last epoch, by the names that they have in a study on one machine. An accuracy is that of the held-out
+examples, if there is one."""
 
 
 def trimmed_study(resource: Resource, obj: Object) -> Object:
@@ -50,21 +55,27 @@ def _unversioned(obj: Object) -> Mapping[str, Any]:
 
 
 def within_limits(study: Object) -> Object:
-    """Returns a study without its spec where that is too large: one user must not fill the memory."""
-    reason = beyond(packed({"metadata": {}, "spec": study.get("spec")}), "the study")
+    """Returns a study with what is read of it, and without its spec where that is too large.
+
+    One user must not fill the memory. What else is in its metadata, is for others; a write of the status leaves it.
+    """
+    meta = {name: value for name, value in study["metadata"].items() if name in _STUDY_META}
+    reason = beyond(packed({"metadata": {"labels": meta.get("labels")}, "spec": study.get("spec")}), "the study")
     if reason is None:
-        return study
-    return {**{name: value for name, value in study.items() if name != "spec"}, BEYOND: reason}
+        return {**study, "metadata": meta}
+    meta.pop("labels", None)
+    return {**{name: value for name, value in study.items() if name != "spec"}, "metadata": meta, BEYOND: reason}
 
 
 def _trial(job: Object) -> Object:
     whole = job.unpacked() if isinstance(job, PackedJob) else job
     meta, status = whole["metadata"], whole.get("status") or {}
     names = _RESULT if status.get("phase") in FINISHED else ("phase",)
-    labels = meta.get("labels") or {}
+    labels, owners = meta.get("labels") or {}, meta.get("ownerReferences") or ()
     return {
         "metadata": {
             **{name: meta[name] for name in _META if name in meta},
+            "ownerReferences": [owner for owner in owners if owner.get("controller")],
             "labels": {label: labels[label] for label in (LABEL_STUDY, LABEL_TRIAL) if label in labels},
         },
         "status": {name: status[name] for name in names if name in status},
@@ -108,7 +119,7 @@ def _parsed(job: Object, metric: str) -> TrialJob:
 def _metrics(status: Mapping[str, Any], metric: str) -> Mapping[str, float]:
     """Returns what a job has measured: numbers of its last epoch, and final metrics, those of inference before all."""
     progress, inference = status.get("progress") or {}, status.get("inference") or {}
-    numbers = {name: progress[field] for name, field in _NUMBERS.items() if field in progress}
+    numbers = {name: progress[field] for name, field in _NUMBERS if field in progress}
     numbers |= {**(status.get("metrics") or {}), **(inference.get("metrics") or {})}
     finite = {name: float(number) for name, number in numbers.items() if math.isfinite(number)}
     first = sorted(finite, key=lambda name: (name != metric, name))

@@ -36,7 +36,7 @@ def _expired(seen: Observed, end: datetime, now: datetime) -> Act | None:
 
 def _expiry(seen: Observed, end: datetime) -> datetime | None:
     ttl = seen.job.policy.ttl_seconds_after_finished
-    return None if ttl is None else end + timedelta(seconds=ttl)
+    return None if ttl is None or seen.job.is_trial else end + timedelta(seconds=ttl)
 
 
 def _cleaned(seen: Observed, end: datetime, now: datetime) -> Act | Wait:

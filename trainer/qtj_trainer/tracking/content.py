@@ -6,7 +6,7 @@ from typing import Any
 
 from qtj_contract import Progress, named_numbers
 from qtj_contract.progress_log import EpochRecord
-from qtj_contract.secret_names import is_secret
+from qtj_contract.secret_names import has_password, is_secret
 
 __all__ = ["Description", "Point", "described", "numbers_of"]
 
@@ -48,8 +48,9 @@ class Point:
 
 
 def described(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Returns settings as text, without those whose name says that they are secret."""
-    return {name: _NOT_SHOWN if is_secret(name) else str(value) for name, value in settings.items()}
+    """Returns settings as text, without those that are secret: by their name, or as an address with a password."""
+    texts = {name: str(value) for name, value in settings.items()}
+    return {name: _NOT_SHOWN if is_secret(name) or has_password(text) else text for name, text in texts.items()}
 
 
 def numbers_of(epoch: Progress | EpochRecord) -> dict[str, float]:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from qtj_operator.api.platform_policy import NO_POLICY, PlatformPolicy, effective_run_policy
+from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.api.study import PARALLEL_TRIALS, StudySpec
 from qtj_operator.api.study_status import StudyPhase, StudyReason, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.decide import StudyDecision, decide_study
@@ -64,6 +66,7 @@ class SeenStudy:
         status: Its status.
         jobs: The jobs that it owns, by the numbers of their trials.
         obstacle: Why a job cannot be created, as the API server has just said.
+        policy: What the platform gives to jobs of its namespace.
     """
 
     spec: StudySpec
@@ -72,6 +75,7 @@ class SeenStudy:
     status: StudyStatus
     jobs: Mapping[int, TrialJob]
     obstacle: str | None = None
+    policy: PlatformPolicy = NO_POLICY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +140,20 @@ def _explained(decision: StudyDecision, obstacle: str | None) -> StudyDecision:
     return StudyDecision(phase=decision.phase, reason=StudyReason.TRIAL_REJECTED, message=obstacle)
 
 
+def _time_to_live(seen: SeenStudy) -> int | None:
+    written = seen.spec.job_template.get("runPolicy")
+    asked = written.get("ttlSecondsAfterFinished") if isinstance(written, Mapping) else None
+    policy = RunPolicy(ttl_seconds_after_finished=max(asked, 0) if isinstance(asked, int) else None)
+    return effective_run_policy(policy, seen.policy).ttl_seconds_after_finished
+
+
 def _expired(seen: SeenStudy, now: datetime) -> tuple[Sequence[TrialJob], datetime | None]:
     """Returns the jobs whose time to live is over, and when that of the next one is.
 
     Only those whose result is in the status: else a job could be gone before anybody has read it.
     """
-    policy = seen.spec.job_template.get("runPolicy")
-    ttl = policy.get("ttlSecondsAfterFinished") if isinstance(policy, Mapping) else None
-    if not isinstance(ttl, int):
+    ttl = _time_to_live(seen)
+    if ttl is None:
         return (), None
     recorded = {each.number for each in seen.status.trials if each.is_over}
     ended = [job for number, job in seen.jobs.items() if number in recorded and job.end and not job.is_leaving]

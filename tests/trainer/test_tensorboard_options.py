@@ -45,6 +45,7 @@ def test_runs_are_compared_by_their_options_and_losses(board: TensorBoard) -> No
 
     for name, session in sessions(board).items():
         rate = RATES[name.removeprefix("logs/")]
-        losses = {each["name"]["group"]: each["value"] for each in session["metricValues"]}
+        values = (each for each in session["metricValues"] if each["name"]["tag"] == "loss")
+        losses = {each["name"]["group"]: each["value"] for each in values}
         assert session["hparams"] == {"learning_rate": rate, "optimizer": "adam"}
         assert losses == {"train": rate / 2, "validation": rate}

@@ -40,7 +40,7 @@ def test_a_failure_ends_with_the_command_that_continues_it(program: str, folder:
     answer = qtj("run", program, "--name", "net", "--set", "spec.runPolicy.backoffLimit=0", "--", "--x", "a b")
 
     assert answer.code == 1
-    assert answer.output.splitlines()[-1].endswith(
+    assert answer.output.splitlines()[-2].endswith(
         f"qtj run {program} --resume --set spec.runPolicy.backoffLimit=0 --name net -- --x 'a b'"
     )
 

@@ -38,7 +38,8 @@ def server(machine: ApiServer, helm: Helm) -> Iterator[ApiServer]:
     clean = replace(helm, kubeconfig=machine.kubeconfig)
     for release in json.loads(clean.do("list", "--all-namespaces", "--output=json")):
         clean.do("uninstall", release["name"], "--namespace", release["namespace"])
-    machine.kubectl("delete", "crd", "quantumtrainingjobs.quantumtraining.dev", "--ignore-not-found")
+    crds = ("quantumtrainingjobs.quantumtraining.dev", "quantumtrainingstudies.quantumtraining.dev")
+    machine.kubectl("delete", "crd", *crds, "--ignore-not-found")
 
 
 @pytest.fixture

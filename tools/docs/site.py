@@ -50,6 +50,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
     ),
     "Reference": (
         "reference/api",
+        "reference/study-api",
         "reference/conditions",
         "reference/cli",
         "reference/commands",
@@ -68,6 +69,7 @@ _SHORT = {
     "benchmarks/README": "Benchmarks",
     "gitops": "Keep jobs in Git",
     "reference/api": "Fields of a job",
+    "reference/study-api": "Fields of a study",
     "reference/cli": "The command",
 }
 """Titles in the list, where those of the pages are too long for it."""

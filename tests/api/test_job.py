@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.api.job import Job, _digest, is_managed_elsewhere
+from qtj_operator.api.digest import spec_digest
+from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.names import Role
 from qtj_operator.api.reading import InvalidJob
 from qtj_operator.api.spec import IMMUTABLE
@@ -140,8 +141,8 @@ def test_the_digest_is_of_what_cannot_be_changed(field: str) -> None:
     job = stored_job()
     other = {**job, "spec": {**job["spec"], field: {"another": "value"}}}
 
-    assert _digest(other["spec"]) != _digest(job["spec"])
-    assert _digest({**job["spec"], "runPolicy": {}, "inference": {}}) == _digest(job["spec"])
+    assert spec_digest(other["spec"]) != spec_digest(job["spec"])
+    assert spec_digest({**job["spec"], "runPolicy": {}, "inference": {}}) == spec_digest(job["spec"])
 
 
 def test_a_null_in_a_template_is_as_good_as_nothing() -> None:
@@ -149,7 +150,7 @@ def test_a_null_in_a_template_is_as_good_as_nothing() -> None:
     spec = stored_job()["spec"]
     container = {**a_container(), "args": None}
 
-    assert _digest({**spec, "circuit": None, "template": a_template(container)}) == _digest(spec)
+    assert spec_digest({**spec, "circuit": None, "template": a_template(container)}) == spec_digest(spec)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from qtj.studies.record import recorded_study
 from qtj_contract import Progress
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import progress_line
-from qtj_operator.api.job import training_id
+from qtj_operator.api.digest import training_id
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from tests.cli.qtj import qtj
 from tests.study.studies import study

@@ -9,7 +9,7 @@ from qtj.report.cluster import cluster_content
 from qtj_contract import SAME_SPEC_ID, Progress
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import progress_line
-from qtj_operator.api.job import training_id
+from qtj_operator.api.digest import training_id
 from qtj_report.artifacts import NoAccessError, Read
 from qtj_report.page import run_page
 from qtj_report.text import report_text

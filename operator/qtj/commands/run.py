@@ -84,10 +84,7 @@ def run(
         from qtj.runs.run import Options
         from qtj.script.documents import ProgramOptions
 
-        if resume and fresh:
-            raise InputError("--resume and --fresh contradict each other: leave one of them out")
-        if detach and output not in {None, OutputFormat.NAME}:
-            raise InputError("--detach has no final object to print: use -o name, and ask qtj status later")
+        _check_together(output, resume=resume, fresh=fresh, detach=detach)
         options = Options(
             file=one_file(file, filename),
             program=ProgramOptions(arguments=arguments or (), name=name, workers=workers, requirements=requirements),
@@ -104,6 +101,13 @@ def run(
         )
         code = run_here(options)
     raise typer.Exit(code)
+
+
+def _check_together(output: Output, *, resume: bool, fresh: bool, detach: bool) -> None:
+    if resume and fresh:
+        raise InputError("--resume and --fresh contradict each other: leave one of them out")
+    if detach and output not in {None, OutputFormat.NAME}:
+        raise InputError("--detach has no final object to print: use -o name, and ask qtj status later")
 
 
 def report(

@@ -3,13 +3,12 @@
 That of a Secret is made with a key, so that who reads the folder of a run cannot find its values by trying.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from qtj.local.key import keyed_digest
 from qtj.local.variables import Configs
+from qtj_operator.api.digest import digest_of
 
 __all__ = ["changed_configs", "digests_of"]
 
@@ -19,7 +18,6 @@ _KINDS = {
     "secretRef": "Secret",
     "secretKeyRef": "Secret",
 }
-_LENGTH = 16
 
 
 def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, str]:
@@ -60,4 +58,4 @@ def _references(value: object) -> Iterator[tuple[str, str]]:
 def _digest(kind: str, data: Mapping[str, str]) -> str:
     if kind == "Secret":
         return keyed_digest(data)
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:_LENGTH]
+    return digest_of(data)

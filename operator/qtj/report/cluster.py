@@ -18,7 +18,7 @@ from qtj.runs.line_view import end_sentence
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_contract.run_name import report_path, run_name
 from qtj_operator.api.artifacts import ReusePolicy
-from qtj_operator.api.job import training_id
+from qtj_operator.api.digest import training_id
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.cluster.api import ApiClient

@@ -18,7 +18,7 @@ from qtj.runs.folders import RecordedRun
 from qtj.runs.line_view import end_sentence
 from qtj_contract import TerminationMessage
 from qtj_contract.whole_file import read_regular
-from qtj_operator.api.job import training_id
+from qtj_operator.api.digest import training_id
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import Status
 from qtj_report.artifacts import file_of, with_artifacts, with_programs

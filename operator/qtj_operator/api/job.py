@@ -1,7 +1,5 @@
 """A QuantumTrainingJob as the rest of the operator uses it: its models, and the meaning of missing fields."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,14 +7,15 @@ from typing import Any, Self, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from qtj_contract import SAME_SPEC_ID
 from qtj_operator.api.artifacts import ReusePolicy
 from qtj_operator.api.conditions import ConditionType, is_over, is_true
-from qtj_operator.api.copied_labels import CopiedLabels
+from qtj_operator.api.copied_labels import NO_LABELS, CopiedLabels
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
+from qtj_operator.api.digest import spec_digest, training_id
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
+from qtj_operator.api.owners import controllers_of
 from qtj_operator.api.platform_policy import (
     NO_POLICY,
     PlatformPolicy,
@@ -28,7 +27,7 @@ from qtj_operator.api.program import with_program
 from qtj_operator.api.reading import InvalidJob, read_leniently, read_spec, read_status
 from qtj_operator.api.run_policy import BackoffScope, RunPolicy
 from qtj_operator.api.sizes import changes, sizes_of, with_sizes, without_sizes
-from qtj_operator.api.spec import IMMUTABLE, Inference, ReplicaService, Spec, Strategy
+from qtj_operator.api.spec import Inference, ReplicaService, Spec, Strategy
 from qtj_operator.api.status import ElasticStatus, ReplicaStatus, Status
 from qtj_operator.api.study import STUDY_KIND
 from qtj_operator.api.template import PodTemplate, main_name, read_template, runs_trainer
@@ -42,10 +41,7 @@ __all__ = [
     "is_managed_elsewhere",
     "is_trainer",
     "main_container",
-    "training_id",
 ]
-
-_ID_DIGITS = 32
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
@@ -101,7 +97,7 @@ class Job:
     offered: PlatformPolicy = NO_POLICY
 
     @classmethod
-    def parse(cls, raw: Mapping[str, Any], copied: CopiedLabels = CopiedLabels()) -> Self:  # noqa: B008  # frozen
+    def parse(cls, raw: Mapping[str, Any], copied: CopiedLabels = NO_LABELS) -> Self:
         """Reads an object as the API server returns it.
 
         A field that this operator does not know is ignored: a CRD of a later version allows it. Once the job has
@@ -124,12 +120,12 @@ class Job:
             generation=meta.get("generation", 1),
             deleting="deletionTimestamp" in meta,
             asked=spec,
-            digest=_digest(written),
-            fixed_digest=_digest(without_sizes(written)),
+            digest=spec_digest(written),
+            fixed_digest=spec_digest(without_sizes(written)),
             ignored=ignored,
             queue_label=LABEL_QUEUE in labels,
             copied_labels=copied.of(labels),
-            is_trial=_is_trial(meta),
+            is_trial=any(owner.get("kind") == STUDY_KIND for owner in controllers_of(meta)),
             status=status,
         )
 
@@ -374,15 +370,6 @@ class Job:
         return self._with_program(read_template(own)) if own else self.template(self.leader.role)
 
 
-def training_id(namespace: str, name: str, digest: str) -> str:
-    """Returns what checkpoints and the result of jobs with `reusePolicy: SameSpec` belong to.
-
-    Stored results are found by it: it must stay the same in later versions.
-    """
-    same = f"{namespace}/{name}/{digest}"
-    return f"{SAME_SPEC_ID}{hashlib.sha256(same.encode()).hexdigest()[:_ID_DIGITS]}"
-
-
 def is_managed_elsewhere(raw: Mapping[str, Any]) -> bool:
     """Tells whether another controller manages the object, even if its spec cannot be read."""
     return (raw.get("spec") or {}).get("managedBy") not in {None, MANAGER}
@@ -397,22 +384,3 @@ def main_container(containers: Sequence[C]) -> C:
 def is_trainer(container: Mapping[str, Any]) -> bool:
     """Tells whether a container runs this project's trainer."""
     return runs_trainer(container.get("image"), container.get("command"))
-
-
-def _is_trial(meta: Mapping[str, Any]) -> bool:
-    owners = meta.get("ownerReferences") or ()
-    return any(owner.get("controller") and owner.get("kind") == STUDY_KIND for owner in owners)
-
-
-def _digest(written: Mapping[str, Any]) -> str:
-    """Returns the digest of the fields that cannot be changed; null counts as left out, as for the API server."""
-    fixed = _without_nulls({field: written[field] for field in IMMUTABLE if field in written})
-    return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_nulls(item) for item in value]
-    return value

@@ -129,16 +129,22 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "PREFIX/ stands for all labels with this prefix; may be repeated (default: none)",
     )
     option(
-        "--log-level",
-        choices=("info", "warning", "error"),
-        default="info",
-        help="the least that is logged (default: info)",
-    )
-    option(
         "--job-settings",
         metavar="FILE",
         help="YAML with defaults and ceilings for runPolicy and TensorBoard of jobs that start from now on, for all "
         "namespaces and for single ones (default: none)",
+    )
+    _add_options_of_logs(parser)
+    return parser
+
+
+def _add_options_of_logs(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "--log-level",
+        choices=("info", "warning", "error"),
+        default="info",
+        help="the least that is logged (default: info)",
     )
     option(
         "--log-format",
@@ -147,7 +153,6 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="lines for people, or JSON for a log collector (default: plain)",
     )
     option("-v", "--verbose", action="store_true", help="log the messages of the libraries as well")
-    return parser
 
 
 def _label_to_copy(key: str) -> str:

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.model import null_as
 from qtj_operator.api.names import KIND
+from qtj_operator.api.owners import controllers_of
 
 __all__ = [
     "ContainerStatus",
@@ -277,12 +278,10 @@ class DeploymentObject(_Part):
 
 def is_of_earlier(raw: Mapping[str, Any], job: str, uid: str) -> bool:
     """Tells whether the object belongs to an earlier job of the same name, with which it is about to go."""
-    owners = raw["metadata"].get("ownerReferences") or ()
-    former = (owner for owner in owners if owner.get("controller") and owner["uid"] != uid)
+    former = (owner for owner in controllers_of(raw["metadata"]) if owner["uid"] != uid)
     return any((owner.get("kind"), owner.get("name")) == (KIND, job) for owner in former)
 
 
 def is_controlled_by(raw: Mapping[str, Any], uid: str) -> bool:
     """Tells whether the object's controller is the owner with this uid."""
-    owners = raw["metadata"].get("ownerReferences") or ()
-    return any(owner.get("controller") and owner["uid"] == uid for owner in owners)
+    return any(owner["uid"] == uid for owner in controllers_of(raw["metadata"]))

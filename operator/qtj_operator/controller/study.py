@@ -1,13 +1,12 @@
 """A study as it is read from the API server."""
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from pydantic import ValidationError
 
+from qtj_operator.api.digest import digest_of
 from qtj_operator.api.limits import BEYOND
 from qtj_operator.api.reading import dotted, faults
 from qtj_operator.api.study import StudySpec
@@ -64,7 +63,7 @@ class Study:
             generation=meta.get("generation", 1),
             spec=spec,
             status=study_status(raw),
-            template_digest=_digest(spec.job_template),
+            template_digest=digest_of(spec.job_template),
         )
 
 
@@ -101,7 +100,3 @@ def _check_size(spec: StudySpec) -> None:
             f"spec: the values of all trials have {size:,} bytes, and at most {_MOST_BYTES:,} fit into a status: "
             "shorten them, or take fewer"
         )
-
-
-def _digest(template: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from typing import Any
 
 from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.limits import BEYOND, beyond
+from qtj_operator.api.owners import controllers_of
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.api.study_status import TrialPhase
 from qtj_operator.controller.children import is_controlled_by
@@ -71,11 +72,11 @@ def _trial(job: Object) -> Object:
     whole = job.unpacked() if isinstance(job, PackedJob) else job
     meta, status = whole["metadata"], whole.get("status") or {}
     names = _RESULT if status.get("phase") in FINISHED else ("phase",)
-    labels, owners = meta.get("labels") or {}, meta.get("ownerReferences") or ()
+    labels = meta.get("labels") or {}
     return {
         "metadata": {
             **{name: meta[name] for name in _META if name in meta},
-            "ownerReferences": [owner for owner in owners if owner.get("controller")],
+            "ownerReferences": controllers_of(meta),
             "labels": {label: labels[label] for label in (LABEL_STUDY, LABEL_TRIAL) if label in labels},
         },
         "status": {name: status[name] for name in names if name in status},

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from qtj_operator.api.copied_labels import CopiedLabels
+from qtj_operator.api.copied_labels import NO_LABELS, CopiedLabels
 from qtj_operator.api.defaults import TENSORBOARD_IMAGE
 from qtj_operator.api.job import Job
 from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
@@ -32,7 +32,7 @@ class Platform:
     tensorboard_image: str | None = None
     settings: PlatformSettings = NO_SETTINGS
     account: tuple[str, str] | None = None
-    copied_labels: CopiedLabels = field(default_factory=CopiedLabels)
+    copied_labels: CopiedLabels = NO_LABELS
 
     def named_weights(self, job: Job) -> str | None:
         """Returns the full address of the weights that the spec names; None if it names none."""

@@ -1,10 +1,9 @@
 """The Job that loads exactly the recorded weights and evaluates them; if none are recorded, it finds them itself."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 
 from qtj_contract import Env, is_retryable
+from qtj_operator.api.digest import digest_of
 from qtj_operator.api.job import Job, main_container
 from qtj_operator.api.names import LABEL_INFERENCE, inference_name
 from qtj_operator.api.requirements import REQUIREMENTS_NAME
@@ -23,7 +22,7 @@ def inference_run(inference: Inference, weights: WeightsStatus | None) -> str:
     """Returns a digest of everything that an inference run depends on: another digest means another run."""
     identity = weights and (weights.sha256 or weights.uri)
     inputs = {"inference": inference.model_dump(exclude_none=True), "weights": identity}
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+    return digest_of(inputs)
 
 
 def inference_job(job: Job, inference: Inference, weights: WeightsStatus | None) -> Manifest:

@@ -7,8 +7,6 @@ variables and Secrets, because everybody who reaches its page could try to read 
 those of `spec.tensorboard`, not of the template: TensorBoard outlives the training, and would keep an expensive node.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -18,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from qtj_operator.api.defaults import TENSORBOARD_PORT, TENSORBOARD_RESOURCES
+from qtj_operator.api.digest import digest_of
 from qtj_operator.api.job import Job
 from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import (
@@ -282,4 +281,4 @@ def _mounted(job: Job, mount: Mount) -> Manifest:
 
 
 def _digest(built: object) -> str:
-    return hashlib.sha256(json.dumps(built, sort_keys=True).encode()).hexdigest()[:16]
+    return digest_of(built)

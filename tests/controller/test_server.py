@@ -62,6 +62,18 @@ async def test_strangers_who_hold_connections_take_neither_memory_nor_the_place_
         tracemalloc.stop()
 
 
+async def test_a_crowd_waits_and_no_connection_of_it_is_dropped(port: int) -> None:
+    """What is dropped tries again after a second and then after three: as long as a probe waits, or longer."""
+    slowest = 0.0
+    with ExitStack() as crowd:  # the operator is busy with something else: it shares this thread
+        for _ in range(3000):
+            begin = time.monotonic()
+            crowd.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            slowest = max(slowest, time.monotonic() - begin)
+        assert await asyncio.to_thread(probed, port) == "ok"
+    assert slowest < 0.9
+
+
 async def test_a_connection_ends_though_its_client_says_nothing(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_LIFETIME_SECONDS", 0.2)
 

@@ -22,17 +22,16 @@ def _trainer(case: Case, engine: str) -> Simulator:
 
     from qtj_simulator.engines import EngineName
     from qtj_trainer.loop.synchronous import Synchronous
+    from qtj_trainer.loop.task import Task
     from qtj_trainer.stored.position import Position
     from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
-    work = Qcnn()
     options = QcnnOptions(
         qubits=case.qubits, batch_size=case.batch, rounds=_ENDLESS_ROUNDS, engine=EngineName(engine)
     )  # fmt: skip
-    split = work.split(options)
-    training, held_out = work.encode(split.training, options), work.encode(split.held_out, options)
-    loop = Synchronous(work, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
-    few, steps = training.inputs[: case.batch], steps_of(case)
+    task = Task.of(Qcnn(), options)
+    loop = Synchronous(task, tf.distribute.get_strategy())
+    few, steps = task.training.inputs[: case.batch], steps_of(case)
     positions = loop.positions(Position(), lambda step: step % steps == 0)  # a measurement begins and ends with a call
     return Simulator(
         lambda: np.asarray(loop.model(few)), lambda: np.array([next(positions).step for _ in range(steps)], float)

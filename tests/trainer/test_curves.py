@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from qtj_trainer.loop.loop import Loop
 from qtj_trainer.loop.synchronous import Synchronous
+from qtj_trainer.loop.task import Task
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads import Examples
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
@@ -23,9 +24,7 @@ def options_of(**chosen: Any) -> QcnnOptions:
 
 
 def loop_of(options: QcnnOptions) -> Loop:
-    split = QCNN.split(options)
-    training, held_out = QCNN.encode(split.training, options), QCNN.encode(split.held_out, options)
-    return Synchronous(QCNN, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+    return Synchronous(Task.of(QCNN, options), tf.distribute.get_strategy())
 
 
 def epochs_of(loop: Loop, start: Position | None = None) -> list[Position]:

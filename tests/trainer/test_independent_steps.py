@@ -9,6 +9,7 @@ import tensorflow as tf
 from qtj_contract.memory import Circuits
 from qtj_trainer.loop.independent_steps import IndependentSteps
 from qtj_trainer.loop.loop import Numbers
+from qtj_trainer.loop.task import Task
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 from qtj_trainer.workloads.whole_steps import takes_whole_steps
 from tests.trainer.processes import Trainer
@@ -94,9 +95,7 @@ def test_a_follower_takes_the_numbers_and_the_weights_of_the_leader(monkeypatch:
 
 
 def apart(options: QcnnOptions) -> IndependentSteps:
-    split = QCNN.split(options)
-    training, held_out = QCNN.encode(split.training, options), QCNN.encode(split.held_out, options)
-    return IndependentSteps(QCNN, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+    return IndependentSteps(Task.of(QCNN, options), tf.distribute.get_strategy())
 
 
 def test_both_workers_get_the_numbers_of_the_leader_as_they_are(trainer: Trainer, tmp_path: Path) -> None:

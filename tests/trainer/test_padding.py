@@ -9,6 +9,7 @@ import tensorflow as tf
 from qtj_simulator.fused.op import FusedOp
 from qtj_trainer.loop.batches import Batch, batches
 from qtj_trainer.loop.synchronous import Synchronous
+from qtj_trainer.loop.task import Task
 from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads import Examples
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
@@ -33,9 +34,7 @@ class Counted:
     def train(self, batch_size: int) -> Self:
         """Takes one epoch and its scoring."""
         qcnn, options = Qcnn(), QcnnOptions(qubits=4, rounds=8, epochs=1, batch_size=batch_size)
-        split = qcnn.split(options)
-        training, held_out = qcnn.encode(split.training, options), qcnn.encode(split.held_out, options)
-        loop = Synchronous(qcnn, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+        loop = Synchronous(Task.of(qcnn, options), tf.distribute.get_strategy())
         *_, last = loop.positions(Position(), lambda _: False)
         assert last.ends_epoch
         return self

@@ -17,12 +17,11 @@ strategy, _ = start_tensorflow(Cluster.alone(), devices=2)  # with one there is 
 import tensorflow as tf
 from qtj_trainer.stored.position import Position
 from qtj_trainer.loop.synchronous import Synchronous
+from qtj_trainer.loop.task import Task
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
 options, workload = QcnnOptions(qubits=4, rounds=4, epochs=2, batch_size=8), Qcnn()
-split = workload.split(options)
-training, held_out = workload.encode(split.training, options), workload.encode(split.held_out, options)
-loop = Synchronous(workload, options, strategy, training=training, held_out=held_out)
+loop = Synchronous(Task.of(workload, options), strategy)
 positions = loop.positions(Position(), lambda _: False)
 next(positions)  # compiles
 tf.profiler.experimental.start(sys.argv[1])

@@ -28,14 +28,13 @@ cluster = Cluster.from_environment(os.environ)
 strategy, _ = start_tensorflow(cluster)
 
 from qtj_trainer.loop import synchronous
+from qtj_trainer.loop.task import Task
 from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
 synchronous._CALL_SECONDS = 1000.0
 work, options = Qcnn(), QcnnOptions(qubits=4, rounds=16, batch_size=4, epochs=2)
-split = work.split(options)
-training, held_out = (work.encode(each, options) for each in (split.training, split.held_out))
-loop = synchronous.Synchronous(work, options, strategy, training=training, held_out=held_out)
+loop = synchronous.Synchronous(Task.of(work, options), strategy)
 needed = {2, 6} if cluster.leads else {4, 5}
 settled = [
     position.step for position in loop.positions(Position(), lambda step: step in needed) if loop.is_settled

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from qtj_trainer.loop.batches import batch_at, steps_per_epoch
 from qtj_trainer.loop.loop import Boundary, Loop, Numbers, Report, Scored
+from qtj_trainer.loop.task import Task
 from qtj_trainer.replicate.strategy import is_of_worker
-from qtj_trainer.workloads import Examples, Workload
-from qtj_trainer.workloads.options import Options
 
 __all__ = ["Coordinated"]
 
@@ -40,17 +39,8 @@ _kept: list["Coordinated"] = []
 class Coordinated(Loop):
     """The loop of the coordinator."""
 
-    def __init__(
-        self,
-        workload: Workload,
-        options: Options,
-        strategy: tf.distribute.ParameterServerStrategy,
-        *,
-        training: Examples,
-        held_out: Examples,
-        workers: int,
-    ) -> None:
-        super().__init__(workload, options, strategy, training=training, held_out=held_out)
+    def __init__(self, task: Task, strategy: tf.distribute.ParameterServerStrategy, *, workers: int) -> None:
+        super().__init__(task, strategy)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
         self._under_way: deque[Any] = deque()
         self._workers = workers
@@ -78,7 +68,7 @@ class Coordinated(Loop):
                 yield np.asarray(_fetched(self._under_way.popleft().fetch))
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
-        rows = range(steps_per_epoch(len(self._held_out), self._options.batch_size))
+        rows = range(steps_per_epoch(len(self._task.held_out), self._task.options.batch_size))
         scheduled = [self._coordinator.schedule(self._test, args=(tf.constant(row, tf.int64),)) for row in rows]
         for each in scheduled:
             sums, readouts = _fetched(each.fetch)
@@ -93,9 +83,9 @@ class Coordinated(Loop):
 
     def _train_at(self, epoch: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         def replica() -> tf.Tensor:
-            options = self._options
+            options = self._task.options
             with tf.name_scope("data"):
-                batch = batch_at(self._training, options.batch_size, epoch=epoch, row=row, seed=options.seed)
+                batch = batch_at(self._task.training, options.batch_size, epoch=epoch, row=row, seed=options.seed)
             return self._train(batch)
 
         return self._strategy.run(replica)
@@ -103,7 +93,7 @@ class Coordinated(Loop):
     def _score_at(self, row: tf.Tensor) -> tf.Tensor:
         def replica() -> Scored:
             zero = tf.constant(0, tf.int64)
-            return self._score(batch_at(self._held_out, self._options.batch_size, epoch=zero, row=row))
+            return self._score(batch_at(self._task.held_out, self._task.options.batch_size, epoch=zero, row=row))
 
         return self._strategy.run(replica)
 

@@ -16,9 +16,8 @@ import numpy as np
 import tensorflow as tf
 
 from qtj_trainer.loop.synchronous import Synchronous
+from qtj_trainer.loop.task import Task
 from qtj_trainer.loop.variables import assign
-from qtj_trainer.workloads import Examples, Workload
-from qtj_trainer.workloads.options import Options
 
 __all__ = ["IndependentSteps"]
 
@@ -30,16 +29,8 @@ class IndependentSteps(Synchronous):
         strategy: That of all processes, with one replica in each of them.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        options: Options,
-        strategy: tf.distribute.Strategy,
-        *,
-        training: Examples,
-        held_out: Examples,
-    ) -> None:
-        super().__init__(workload, options, tf.distribute.get_strategy(), training=training, held_out=held_out)
+    def __init__(self, task: Task, strategy: tf.distribute.Strategy) -> None:
+        super().__init__(task, tf.distribute.get_strategy())
         self._all = strategy
         self._of_leader = tf.function(lambda mine: strategy.run(_of_first, args=(mine,)), autograph=False)
 

@@ -24,12 +24,12 @@ from qtj_trainer.loop.readouts import all_readouts, in_places
 from qtj_trainer.loop.step_report import Layout, Measured
 from qtj_trainer.loop.stopping import best_of, has_stopped
 from qtj_trainer.loop.stopwatch import Stopwatch
+from qtj_trainer.loop.task import Task
 from qtj_trainer.loop.variables import assign, changed, named
 from qtj_trainer.step_clock import StepClock
 from qtj_trainer.stored.checkpoints import State
 from qtj_trainer.stored.position import Epoch, Position
-from qtj_trainer.workloads import Examples, Workload
-from qtj_trainer.workloads.options import Options
+from qtj_trainer.workloads import Examples
 
 __all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
 
@@ -65,20 +65,10 @@ class Loop(ABC):
         readouts: Values of the recorded layers after the last finished epoch, (values,) for each layer's name.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        options: Options,
-        strategy: tf.distribute.Strategy,
-        *,
-        training: Examples,
-        held_out: Examples,
-    ) -> None:
-        self._workload = workload
-        self._options = options
+    def __init__(self, task: Task, strategy: tf.distribute.Strategy) -> None:
+        workload, options, training = task.workload, task.options, task.training
+        self._task, self._workload = task, workload
         self._strategy = strategy
-        self._training = training
-        self._held_out = held_out
         self._remedy = f"lower --learning-rate, which is {options.learning_rate:g}"
         self.steps = steps_per_epoch(len(training), options.batch_size)
         self._padded = are_padded(len(training), options.batch_size, strategy.num_replicas_in_sync)
@@ -109,7 +99,7 @@ class Loop(ABC):
         Raises:
             DivergedError: If a loss or a score is not finite, in all processes at the same step.
         """
-        if has_stopped(start, self._options):
+        if has_stopped(start, self._task.options):
             return
         position, first = start, start.step
         self.stopwatch.restart()
@@ -122,7 +112,7 @@ class Loop(ABC):
             if position.best and position.best is position.last:
                 self._best = self._weights()
             yield position
-            if has_stopped(position, self._options):
+            if has_stopped(position, self._task.options):
                 return
             first = position.step
             self.stopwatch.restart()
@@ -140,7 +130,7 @@ class Loop(ABC):
     @property
     def examples(self) -> tuple[Examples, Examples]:
         """Training examples and held-out examples."""
-        return self._training, self._held_out
+        return self._task.training, self._task.held_out
 
     def measured(self) -> Measured:
         """Returns the numbers of the last step."""
@@ -148,13 +138,13 @@ class Loop(ABC):
 
     def learning_rate_of(self, step: int) -> float:
         """Returns the learning rate of a step, counted from 1."""
-        return learning_rate_at(step - 1, self._options, self._last_step)
+        return learning_rate_at(step - 1, self._task.options, self._last_step)
 
     def validate(self) -> tuple[float, dict[str, float]]:
         """Returns the mean error and the mean scores over the held-out set. All processes must call it."""
         batches = list(self._scored())
         count, *sums = np.sum([sums for sums, _ in batches], axis=0, dtype=np.float64)
-        watched = self._workload.readouts(self._options)
+        watched = self._workload.readouts(self._task.options)
         self.readouts = {name: np.concatenate([readouts[name] for _, readouts in batches]) for name in watched}
         loss, *scores = (float(total / count) for total in sums)
         return loss, dict(zip(self._workload.scores, scores, strict=True))
@@ -265,14 +255,17 @@ class Loop(ABC):
         part = batch.cut(self._workload.least_batch)
         predictions, watched = self._observed(part.inputs, training=False)
         scores = self._workload.score(part.labels, predictions)
-        columns = [self._workload.errors(part.labels, predictions), *(scores[name] for name in self._workload.scores)]
+        columns = [
+            self._workload.errors(part.labels, predictions),
+            *(scores[name] for name in self._workload.scores),
+        ]
         sums = tf.stack([tf.reduce_sum(each * part.is_real) for each in (tf.ones_like(part.weights), *columns)])
         with tf.name_scope("exchange"):
             total, places = self._sum([sums, in_places(watched, batch.is_real)])
         return Scored(total, all_readouts(places, watched))
 
     def _after(self, position: Position, report: Report) -> Position:
-        length = batch_length(len(self._training), self._options.batch_size, position.step % self.steps)
+        length = batch_length(len(self._task.training), self._task.options.batch_size, position.step % self.steps)
         check_number("loss", float(report[0]), position.step + 1, self._remedy)
         self._numbers = self._layout.with_norm(report.tolist())
         before = self._layout.sums_before(position.sums)
@@ -280,7 +273,7 @@ class Loop(ABC):
         return Position(position.step + 1, position.last, sums, position.best)
 
     def _finished(self, position: Position, rate: float) -> Position:
-        means = self._layout.measured([each / len(self._training) for each in position.sums])
+        means = self._layout.measured([each / len(self._task.training) for each in position.sums])
         validation_loss, scores = self.validate()
         for name, value in {**scores, "loss": validation_loss}.items():
             check_number(f"{name} on the held-out set", value, position.step, self._remedy)
@@ -296,8 +289,8 @@ class Loop(ABC):
             learning_rate=self.learning_rate_of(position.step),
             gradient_norm=means.gradient_norm,
         )
-        return Position(position.step, finished, best=best_of(position.best, finished, self._options))
+        return Position(position.step, finished, best=best_of(position.best, finished, self._task.options))
 
     def _examples_since(self, first: int) -> int:
         """Returns the number of examples from a step to the end of its epoch."""
-        return len(self._training) - (first % self.steps) * self._options.batch_size
+        return len(self._task.training) - (first % self.steps) * self._task.options.batch_size

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from qtj_trainer.loop.batches import Batch, batches, steps_per_epoch
 from qtj_trainer.loop.loop import Boundary, Loop, Numbers, Report
-from qtj_trainer.workloads import Examples, Workload
-from qtj_trainer.workloads.options import Options
+from qtj_trainer.loop.task import Task
+from qtj_trainer.workloads import Examples
 
 __all__ = ["Synchronous"]
 
@@ -37,22 +37,14 @@ _MOST_STEPS = 128
 class Synchronous(Loop):
     """Every process must iterate over `positions` in the same way, because they exchange gradients and sums."""
 
-    def __init__(
-        self,
-        workload: Workload,
-        options: Options,
-        strategy: tf.distribute.Strategy,
-        *,
-        training: Examples,
-        held_out: Examples,
-    ) -> None:
-        super().__init__(workload, options, strategy, training=training, held_out=held_out)
+    def __init__(self, task: Task, strategy: tf.distribute.Strategy) -> None:
+        super().__init__(task, strategy)
         # AutoGraph has nothing to convert here.
         self._steps = tf.function(self._train_some, autograph=False)
         self._test = tf.function(lambda each: strategy.run(self._score, args=(next(each),)), autograph=False)
         # Kept to the end: when one is deleted, several processes stop for 10 to 60 seconds.
         self._iterators: list[Iterator[Batch]] = []
-        self._held_out_batches = self._distributed(held_out)
+        self._held_out_batches = self._distributed(task.held_out)
         self._step_seconds = inf
         self._ahead = 0
 
@@ -62,7 +54,7 @@ class Synchronous(Loop):
         return not self._ahead
 
     def _reports(self, first: int, last: int, is_boundary: Boundary) -> Iterator[Report]:
-        training = self._distributed(self._training, seed=self._options.seed, first_step=first)
+        training = self._distributed(self._task.training, seed=self._task.options.seed, first_step=first)
         step, count = first, 1
         while step < last:
             began = time.perf_counter()
@@ -98,7 +90,7 @@ class Synchronous(Loop):
         return self._train(batch, tf.one_hot(proposed - 1, _MOST_STEPS))
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
-        for _ in range(steps_per_epoch(len(self._held_out), self._options.batch_size)):
+        for _ in range(steps_per_epoch(len(self._task.held_out), self._task.options.batch_size)):
             sums, readouts = self._test(self._held_out_batches)
             values = {name: self._local(each)[0].numpy() for name, each in readouts.items()}
             yield self._local(sums)[0].numpy(), values
@@ -125,7 +117,7 @@ class Synchronous(Loop):
             first = context.input_pipeline_id * local
             shares = [
                 batches(
-                    examples, self._options.batch_size,
+                    examples, self._task.options.batch_size,
                     replica=replica, replicas=replicas, seed=seed, first_step=first_step,
                 )
                 for replica in range(first, first + local)

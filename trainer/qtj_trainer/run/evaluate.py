@@ -85,9 +85,9 @@ def _loop(run: Run) -> "Loop":
     run.replica.telemetry.activity = "preparing"
 
     from qtj_trainer.loop.synchronous import Synchronous
+    from qtj_trainer.loop.task import Task
 
-    training, held_out = run.encoded(run.workload.split(run.options))
-    return Synchronous(run.workload, run.options, strategy, training=training, held_out=held_out)
+    return Synchronous(Task.of(run.workload, run.options), strategy)
 
 
 @dataclass(frozen=True, slots=True)

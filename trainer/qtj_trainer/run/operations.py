@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from qtj_trainer.loop.batches import batches
 from qtj_trainer.loop.synchronous import Synchronous
+from qtj_trainer.loop.task import Task
 from qtj_trainer.workloads import Workload
 from qtj_trainer.workloads.options import Options
 
@@ -17,5 +18,5 @@ __all__ = ["load_operations"]
 def load_operations(workload: Workload, options: Options) -> None:
     """Builds the graphs of a training step and an evaluation step, as the coordinator does, and discards them."""
     examples = workload.encode(workload.split(options).training, options)
-    loop = Synchronous(workload, options, tf.distribute.get_strategy(), training=examples, held_out=examples)
+    loop = Synchronous(Task(workload, options, examples, examples), tf.distribute.get_strategy())
     loop.trace(next(iter(batches(examples, 1))))

@@ -119,13 +119,14 @@ def _loop(run: Run, strategy: "tf.distribute.Strategy", split: Split) -> "Loop":
     from qtj_trainer.loop.coordinated import Coordinated
     from qtj_trainer.loop.independent_steps import IndependentSteps
     from qtj_trainer.loop.synchronous import Synchronous
+    from qtj_trainer.loop.task import Task
 
-    training, held_out = run.encoded(split)
+    task = Task.of(run.workload, run.options, split)
     if not run.replica.cluster.is_coordinated:
         kind = IndependentSteps if _takes_whole_steps(run, strategy) else Synchronous
-        return kind(run.workload, run.options, strategy, training=training, held_out=held_out)
+        return kind(task, strategy)
     workers = sum(member.role == "worker" for member in run.replica.cluster.members)
-    return Coordinated(run.workload, run.options, strategy, training=training, held_out=held_out, workers=workers)
+    return Coordinated(task, strategy, workers=workers)
 
 
 def _takes_whole_steps(run: Run, strategy: "tf.distribute.Strategy") -> bool:

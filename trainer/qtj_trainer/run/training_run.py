@@ -13,7 +13,7 @@ from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replicate.terms import Terms
 from qtj_trainer.stored.checkpoints import Checkpoints
 from qtj_trainer.stored.extension import extension_of
-from qtj_trainer.workloads import Examples, Split, Workload
+from qtj_trainer.workloads import Workload
 from qtj_trainer.workloads.options import Options
 
 __all__ = ["Run"]
@@ -62,7 +62,3 @@ class Run:
     def initial_progress(self) -> contract.Progress:
         """Returns the progress before the first step."""
         return contract.Progress(epoch=0, epochs=self.options.epochs, step=0)
-
-    def encoded(self, split: Split) -> tuple[Examples, Examples]:
-        """Returns training and held-out examples as inputs of the model."""
-        return self.workload.encode(split.training, self.options), self.workload.encode(split.held_out, self.options)

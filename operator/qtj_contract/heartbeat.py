@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Self
 
-from qtj_contract.values import UNREADABLE, count, number, readable, text
+from qtj_contract.values import UNREADABLE, count, finite, readable, text
 
 __all__ = ["Heartbeat", "progress_deadline"]
 
@@ -39,7 +39,7 @@ class Heartbeat:
         try:
             raw = json.loads(answer)
             count(raw["epoch"])
-            age = readable(number, raw.get("stepAge"))
+            age = readable(finite, raw.get("stepAge"))
             place = " ".join(text(raw.get("place") or "").split())
             return cls(
                 step=readable(count, raw.get("step")),

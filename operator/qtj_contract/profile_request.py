@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from qtj_contract.captures import LONGEST_SECONDS, MOST_STEPS, Capture, parsed_capture, seconds_of
-from qtj_contract.values import UNREADABLE, count, number, readable
+from qtj_contract.values import UNREADABLE, count, finite, readable
 
 __all__ = ["PROFILE_PATH", "ProfileSchedule", "parse_request", "request_body"]
 
@@ -55,7 +55,7 @@ class ProfileSchedule:
                 replicas=tuple(map(_replica, raw["replicas"])),
                 step=count(raw["step"]),
                 steps=readable(count, raw.get("steps") or None),
-                seconds_per_step=readable(number, raw.get("secondsPerStep")),
+                seconds_per_step=readable(finite, raw.get("secondsPerStep")),
             )
         except UNREADABLE:
             return None

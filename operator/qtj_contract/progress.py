@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Protocol, Self
 
 from qtj_contract.captures import MOST_CAPTURES, CaptureRecord
-from qtj_contract.values import UNREADABLE, count, number, readable, text
+from qtj_contract.values import UNREADABLE, count, finite, readable, text
 
 __all__ = ["PROGRESS_LIMIT", "PROGRESS_PATH", "Progress", "activity_in", "named_numbers"]
 
@@ -105,12 +105,12 @@ class Progress:
                 epochs=readable(count, raw.get("epochs")),
                 step=readable(count, raw.get("step")),
                 steps=readable(count, raw.get("steps") or None),
-                loss=readable(number, raw.get("loss")),
-                accuracy=readable(number, raw.get("accuracy")),
-                validation_loss=readable(number, raw.get("validationLoss")),
-                training_accuracy=readable(number, raw.get("trainingAccuracy")),
-                examples_per_second=readable(number, raw.get("examplesPerSecond")),
-                gradient_variance=readable(number, raw.get("gradientVariance")),
+                loss=readable(finite, raw.get("loss")),
+                accuracy=readable(finite, raw.get("accuracy")),
+                validation_loss=readable(finite, raw.get("validationLoss")),
+                training_accuracy=readable(finite, raw.get("trainingAccuracy")),
+                examples_per_second=readable(finite, raw.get("examplesPerSecond")),
+                gradient_variance=readable(finite, raw.get("gradientVariance")),
                 checkpoint_step=readable(count, raw.get("checkpointStep") or None),
                 devices=readable(count, raw.get("devices") or None),
                 best_epoch=readable(count, raw.get("bestEpoch") or None),
@@ -149,7 +149,7 @@ def _captures(raw: Any) -> tuple[CaptureRecord, ...]:
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
     """Returns the first finite numbers by name."""
-    known = ((_name(name), readable(number, value)) for name, value in raw.items())
+    known = ((_name(name), readable(finite, value)) for name, value in raw.items())
     return dict(islice(((name, value) for name, value in known if value is not None), MOST_SCORES))
 
 

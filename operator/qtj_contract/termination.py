@@ -11,7 +11,7 @@ from typing import Any, Self
 from qtj_contract.digests import is_sha256
 from qtj_contract.partial_json import complete_members
 from qtj_contract.progress import Progress
-from qtj_contract.values import UNREADABLE, number, readable, text
+from qtj_contract.values import UNREADABLE, finite, readable, text
 
 __all__ = ["TERMINATION_MESSAGE_LIMIT", "TERMINATION_MESSAGE_PATH", "TerminationMessage", "Weights", "message_limit"]
 
@@ -129,7 +129,7 @@ class TerminationMessage:
     @classmethod
     def _from_dict(cls, raw: Any, *, is_cut: bool = False) -> Self:
         weights = raw.get("weights")
-        metrics = {text(name): readable(number, value) for name, value in (raw.get("metrics") or {}).items()}
+        metrics = {text(name): readable(finite, value) for name, value in (raw.get("metrics") or {}).items()}
         return cls(
             weights=Weights.from_dict(weights) if weights else None,
             result=_address(raw.get("result")),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from qtj_contract.printable import printable
 
-__all__ = ["UNREADABLE", "count", "decoded", "number", "readable", "text"]
+__all__ = ["UNREADABLE", "count", "decoded", "finite", "readable", "text"]
 
 _T = TypeVar("_T")
 
@@ -32,7 +32,7 @@ def text(value: object) -> str:
     return printable(str(value).encode(errors="replace").decode())
 
 
-def number(value: object) -> float | None:
+def finite(value: object) -> float | None:
     """Returns the number; a loss that is infinite or NaN counts as unknown, because JSON cannot express it."""
     number = None if value is None else float(str(value))
     return number if number is not None and math.isfinite(number) else None

@@ -18,7 +18,7 @@ from qtj.local.logfiles import log_place
 from qtj.monitor.cluster_source import pods_of
 from qtj.monitor.log_filter import log_filter
 from qtj.monitor.log_writer import LogWriter
-from qtj.monitor.replica import is_unstarted, main_container, spec_of
+from qtj.monitor.replica import is_unstarted, main_container_name, spec_of
 from qtj.monitor.watch import PERIOD_SECONDS, until_answered
 from qtj.runs.status_text import phase_message
 from qtj.terminal.errors import InputError
@@ -222,7 +222,9 @@ async def _logs_of(client: ApiClient, job: Object, replica: str | None) -> Seque
     meta, spec = job["metadata"], spec_of(job)
     pods = await client.list(Resource.PODS, meta["namespace"], {LABEL_JOB: meta["name"]})
     is_named = log_filter(meta["name"], replica)
-    logs = [_Log(_log_name(pod), pod, main_container(spec, pod) or _first_container(pod)) for pod in pods_of(job, pods)]
+    logs = [
+        _Log(_log_name(pod), pod, main_container_name(spec, pod) or _first_container(pod)) for pod in pods_of(job, pods)
+    ]
     return sorted((log for log in logs if is_named(log.name)), key=lambda log: log_place(log.name))
 
 

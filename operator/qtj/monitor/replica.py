@@ -15,7 +15,7 @@ from qtj_operator.controller.client import Object
 from qtj_operator.controller.parse import parse_pod
 from qtj_operator.core.pod import Pod
 
-__all__ = ["UNKNOWN", "Replica", "is_unstarted", "main_container", "replica_names", "replicas_of", "spec_of"]
+__all__ = ["UNKNOWN", "Replica", "is_unstarted", "main_container_name", "replica_names", "replicas_of", "spec_of"]
 
 UNKNOWN = "-"
 """The state of a replica without a pod."""
@@ -55,7 +55,7 @@ def replicas_of(job: Object, pods: Sequence[Object]) -> Sequence[Replica]:
         pods: Its pods.
     """
     status, spec = read_status(job), spec_of(job)
-    found = {raw["metadata"]["name"]: parse_pod(raw, main_container(spec, raw)) for raw in pods}
+    found = {raw["metadata"]["name"]: parse_pod(raw, main_container_name(spec, raw)) for raw in pods}
     name = job["metadata"]["name"]
     replicas = [_replica(name, each, found, status) for each in _declared(spec and with_sizes(spec, status.sizes))]
     inference = [found[raw["metadata"]["name"]] for raw in pods if _infers(raw)]
@@ -81,7 +81,7 @@ def spec_of(job: Object) -> Spec | None:
         return None
 
 
-def main_container(spec: Spec | None, pod: Object) -> str | None:
+def main_container_name(spec: Spec | None, pod: Object) -> str | None:
     """Returns the container that runs the program of a pod, by its template: others may have put theirs first."""
     if spec is None or _infers(pod):
         return None

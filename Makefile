@@ -332,7 +332,7 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	@# Without the programs for GPUs, a third of TensorFlow: the image has none of the libraries that load them.
 	sed -n 's/^ *"tensorflow\(==[0-9.]*\)",$$/tensorflow-cpu\1/p' trainer/qtj_trainer/pyproject.toml \
 	  | $(COMPILE:--universal=--python-platform=x86_64-manylinux_2_28) trainer/qtj_trainer/pyproject.toml - \
-	    --no-emit-package tensorflow -c requirements/dev.txt -o requirements/trainer.txt
+	    --extra tensorflow --no-emit-package tensorflow -c requirements/dev.txt -o requirements/trainer.txt
 	@# Without TensorFlow, newer versions fit than those of the extra.
 	printf 'tensorboard==2.21.0\nxprof==2.24.2\ngcsfs\n' | $(COMPILE) - -o requirements/tensorboard.txt
 	$(COMPILE) trainer/qtj_trainer/pyproject.toml --extra gpu -c requirements/dev.txt -o requirements/gpu.txt

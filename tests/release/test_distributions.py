@@ -59,6 +59,22 @@ by_inputs, by_weights = engine.gradients(*given, numpy.ones((2, 1)))
 print(*engine.values(*given).ravel(), *by_inputs.ravel(), *by_weights)
 """
 
+PROGRAM = """
+import numpy
+from qtj_trainer import Program
+
+program = Program(epochs=3)
+x = numpy.linspace(-1.0, 1.0, 32)
+state = program.state(slope=numpy.zeros(1))
+for epoch in program.epochs():
+    for _ in epoch.steps(50):
+        miss = state.slope * x - 3.0 * x
+        state.slope = state.slope - 0.5 * (miss * x).mean()
+        epoch.step(loss=float((miss**2).mean()))
+print("slope", state.slope[0])
+program.finish(state.slope, {"slope": float(state.slope[0])})
+"""
+
 LAYER = "from qtj_simulator import PQC"
 
 
@@ -135,10 +151,10 @@ def test_the_operator_needs_no_trainer_and_kopf_with_its_extra_alone(wheels: Map
 def test_the_trainer_needs_nothing_of_the_operator(wheels: Mapping[str, Path]) -> None:
     needed = required(wheels[TRAINER])
 
-    ours = {f"quantumtrainingjob-{part}=={VERSION}" for part in ("contract", "report", "simulator[tfq]")}
+    ours = {f"quantumtrainingjob-{part}=={VERSION}" for part in ("contract", "report", "simulator")}
     assert {each for each in needed if each.startswith("quantum")} == ours
-    assert {"tensorflow", "tensorflow-quantum"} <= needed
-    assert not {"kopf", "kubernetes", "aiohttp", "pydantic", "pyyaml"} & needed
+    assert not {"kopf", "kubernetes", "aiohttp", "pydantic", "pyyaml", "tensorflow", "tf-keras"} & needed
+    assert {"tensorflow", "tensorflow-quantum", "tf-keras"} <= required(wheels[TRAINER], "tensorflow")
 
 
 def test_the_simulator_needs_no_tensorflow(wheels: Mapping[str, Path]) -> None:
@@ -154,7 +170,7 @@ def test_the_extras_of_the_command_are_the_other_distributions(wheels: Mapping[s
 
     assert extras == {
         "operator": {f"quantumtrainingjob-operator[cluster]=={VERSION}"},
-        "trainer": {f"quantumtrainingjob-trainer=={VERSION}"},
+        "trainer": {f"quantumtrainingjob-trainer[tensorflow]=={VERSION}"},
         "gpu": {f"quantumtrainingjob-trainer[gpu]=={VERSION}"},
     }
 
@@ -199,15 +215,19 @@ def test_the_command_alone_checks_the_fields_of_pods(unpacked: Mapping[str, Path
     assert "Kubernetes does not have this field: write image" in ended.stdout + ended.stderr
 
 
-@pytest.fixture(scope="module")
-def simulator(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the simulator and what it asks for alone."""
-    python = tmp_path_factory.mktemp("simulator") / "venv" / "bin" / "python"
+def installed(folder: Path, *wheels: Path) -> Path:
+    """Returns the Python of an environment with these and what they ask for alone."""
+    python = folder / "venv" / "bin" / "python"
     subprocess.run([UV, "venv", "-q", "--python", sys.executable, python.parents[1]], check=True)
     pins = ("-c", ROOT / "requirements" / "dev.txt")
-    install = (UV, "pip", "install", "-q", "--python", python, *pins, wheels[CONTRACT], wheels[SIMULATOR])
-    subprocess.run(install, check=True)
+    subprocess.run((UV, "pip", "install", "-q", "--python", python, *pins, *wheels), check=True)
     return python
+
+
+@pytest.fixture(scope="module")
+def simulator(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the simulator alone."""
+    return installed(tmp_path_factory.mktemp("simulator"), wheels[CONTRACT], wheels[SIMULATOR])
 
 
 def test_the_simulator_alone_computes_a_gradient(simulator: Path) -> None:
@@ -227,6 +247,34 @@ def test_a_layer_of_the_simulator_alone_says_what_it_needs(simulator: Path) -> N
     assert ended.stderr.splitlines()[-1] == (
         "ImportError: PQC needs TensorFlow: install quantumtrainingjob-simulator with its extra tensorflow"
     )
+
+
+@pytest.fixture(scope="module")
+def trainer(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the trainer without its extras."""
+    needed = (CONTRACT, REPORT, SIMULATOR, TRAINER)
+    return installed(tmp_path_factory.mktemp("trainer"), *(wheels[each] for each in needed))
+
+
+def test_a_program_needs_no_tensorflow(trainer: Path, tmp_path: Path) -> None:
+    (tmp_path / "line.py").write_text(PROGRAM)
+
+    ended = subprocess.run([trainer, "line.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    assert "tensorflow" not in {path.name for path in trainer.parents[1].rglob("site-packages/*")}
+    [line] = [line for line in ended.stdout.splitlines() if line.startswith("slope")]
+    assert float(line.split()[1]) == pytest.approx(3.0, abs=1e-3)
+    assert list((tmp_path / "qtj-artifacts").rglob("events.out.tfevents.*"))
+
+
+def test_a_workload_without_tensorflow_says_what_it_needs(trainer: Path, tmp_path: Path) -> None:
+    train = (trainer, "-m", "qtj_trainer", "train", "qcnn")
+    ended = subprocess.run(train, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("error: tensorflow, tf_keras, tensorflow_quantum cannot be imported: ")
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

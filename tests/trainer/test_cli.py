@@ -197,6 +197,6 @@ def test_a_python_without_the_trainers_libraries_is_reported_in_a_sentence() -> 
     assert ended.returncode == 1
     assert ended.stderr == (
         "error: typer, numpy, prometheus_client, cirq, tensorflow, tf_keras, tensorflow_quantum cannot be imported: "
-        "pip install ./operator/qtj_contract ./operator/qtj_report ./trainer/qtj_simulator ./trainer/qtj_trainer"
-        " in a checkout of qtj\n"
+        "pip install ./operator/qtj_contract ./operator/qtj_report ./trainer/qtj_simulator"
+        " './trainer/qtj_trainer[tensorflow]' in a checkout of qtj\n"
     )

@@ -8,8 +8,8 @@ from qtj_trainer.replica.signals import Stop
 _NEEDED = ("typer", "numpy", "prometheus_client", "cirq", "tensorflow", "tf_keras", "tensorflow_quantum")
 """Modules that may be missing if the sources of a checkout are on the path."""
 _INSTALL = (
-    "pip install ./operator/qtj_contract ./operator/qtj_report ./trainer/qtj_simulator ./trainer/qtj_trainer"
-    " in a checkout of qtj"
+    "pip install ./operator/qtj_contract ./operator/qtj_report ./trainer/qtj_simulator"
+    " './trainer/qtj_trainer[tensorflow]' in a checkout of qtj"
 )
 
 if __name__ == "__main__":

@@ -43,15 +43,22 @@ class StandIn:
         """Calls a function of its own that returns a number."""
         return int(getattr(ctypes.CDLL(str(self.library)), f"stand_in_{name}")())
 
+    def setting(self, name: str) -> int:
+        """Returns what it pretends to be, or has counted."""
+        return self._setting(name).value
+
     @contextmanager
     def with_setting(self, name: str, value: int) -> Iterator[None]:
         """Changes what it pretends to be, for a while."""
-        setting = ctypes.c_int64.in_dll(ctypes.CDLL(str(self.library)), f"stand_in_{name}")
+        setting = self._setting(name)
         before, setting.value = setting.value, value
         try:
             yield
         finally:
             setting.value = before
+
+    def _setting(self, name: str) -> ctypes.c_int64:
+        return ctypes.c_int64.in_dll(ctypes.CDLL(str(self.library)), f"stand_in_{name}")
 
 
 @cache

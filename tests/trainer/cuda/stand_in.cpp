@@ -36,6 +36,7 @@ int64_t stand_in_backwards = 0;
 }
 
 API stand_in_call_bytes() { return (int)sizeof(Call); }
+API stand_in_in_use() { return (int)in_use; }
 
 API cuInit(unsigned) { return stand_in_cards ? OK : NO_DEVICE; }
 API cuDeviceGetCount(int *count) { return *count = (int)stand_in_cards, OK; }

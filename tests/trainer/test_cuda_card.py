@@ -161,6 +161,20 @@ def test_the_processor_goes_on_where_the_card_is_full(
     assert caplog.messages == [f"the processor computes this circuit from now on: {reason}"]
 
 
+def test_the_processor_goes_on_where_the_card_fails(
+    pretended: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("QTJ_ENGINE_DEVICE", "gpu")
+    engine, numbers = asked(CASE, pretended.bits), numbers_of(CASE, 2)
+    with pretended.with_setting("fails", 1):
+        found = results(engine, numbers)
+
+    expected = results(exact(CASE), numbers)
+    np.testing.assert_allclose(found, expected, atol=CLOSE[pretended.bits] * np.abs(expected).max())
+    reason = "cuLaunchKernel of the CUDA driver fails: invalid (1)"
+    assert caplog.messages == [f"the processor computes this circuit from now on: {reason}"]
+
+
 def test_memory_of_the_card_is_given_back() -> None:
     pretended = stand_in(32)
     before = pretended.number("in_use")

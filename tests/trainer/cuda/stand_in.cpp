@@ -25,12 +25,13 @@ static const std::map<std::string, Kernel> kernels = {
 static std::map<void *, size_t> allocated;
 static int64_t in_use;
 
-/* What tests change: the memory of the card, how many cards there are, a card that computes wrongly. */
+/* What tests change: the memory of the card, how many cards there are, a card that computes wrongly, or fails. */
 extern "C" {
 int64_t stand_in_memory = (int64_t)1 << 30;
 int64_t stand_in_hidden = 0; /* in use, but said to be free */
 int64_t stand_in_cards = 1;
 int64_t stand_in_wrong = 0;
+int64_t stand_in_fails = 0;
 int64_t stand_in_launches = 0;
 int64_t stand_in_backwards = 0;
 }
@@ -100,6 +101,7 @@ API cuMemsetD8_v2(unsigned long long to, unsigned char value, size_t bytes) {
 API cuLaunchKernel(const void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned threads_y,
                    unsigned threads_z, unsigned shared, void *, void **arguments, void **) {
     if (!x || !y || y > 65535 || z != 1 || !threads || threads > 256 || threads_y != 1 || threads_z != 1) return INVALID;
+    if (stand_in_fails) return INVALID;
     stand_in_launches++;
     backwards = stand_in_backwards != 0;
     gridDim = {x, y};

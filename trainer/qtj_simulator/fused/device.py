@@ -1,8 +1,8 @@
-"""Where a circuit is computed: on the processor, or on a GPU. $QTJ_ENGINE_DEVICE says it:
+"""Where a circuit is computed: on the processor, or on a GPU.
 
-cpu    the processor; the default
-gpu    the first GPU of the machine; an error if it cannot be used
-auto   that GPU if there is one that can be used, and the processor otherwise
+The variable QTJ_ENGINE_DEVICE of the environment says it: `cpu`, which is the default, for the processor; `gpu` for the
+first GPU of the machine, and an error if it cannot be used; `auto` for that GPU if there is one that can be used, and
+for the processor otherwise.
 """
 
 import logging

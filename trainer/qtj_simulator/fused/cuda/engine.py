@@ -23,9 +23,9 @@ Floats = NDArray[np.float64]
 
 _TILE_BITS = {32: 11, 64: 10}
 """By the bits of a number: psi and lambda of a tile take 32 KiB of shared memory."""
-_THREADS = 128
-_SMALL = 64
-"""Threads of a block where each of them works for itself."""
+_THREADS, _WARP = 128, 32
+_SMALL, _MANY = 64, 256
+"""Threads of a block where each of them works for itself, and of one that adds up all examples."""
 _MOST_BLOCKS = 1 << 20
 _BLOCKS_EACH = 8
 """Blocks of threads for each multiprocessor: enough to hide how long memory takes."""
@@ -53,7 +53,7 @@ class CudaEngine:
     """
 
     def __init__(
-        self, plan: Plan, card: Card, *, bits: int = 32, threads: int = _THREADS, part: int | None = None
+        self, plan: Plan, card: Card, *, bits: int = 32, threads: int | None = None, part: int | None = None
     ) -> None:
         """Prepares the engine.
 
@@ -61,14 +61,15 @@ class CudaEngine:
             plan: Made by `plan_for_card`.
             card: Where it runs.
             bits: The bits of a real number: 32 or 64.
-            threads: Threads of a block that sweeps over states.
+            threads: Threads of a block that sweeps over states; None chooses.
             part: The most examples at a time; None for as many as there is room for.
 
         Raises:
             MemoryError: If the card has not enough memory for the beginning.
             UnusableError: If the card fails.
         """
-        self._card, self._bits, self._threads, self._most = card, bits, threads, part
+        self._card, self._bits, self._most = card, bits, part
+        self._threads = threads or min(_THREADS, max(_WARP, 1 << plan.shape.tile_bits - 2))
         self._many, self._each_has = len(plan.weights), len(plan.inputs)
         program = compile_plans([plan])
         self._tables = tables(program.integers[0], program.constants)
@@ -235,7 +236,7 @@ class CudaEngine:
         for number, each in reversed([*enumerate(self._tables.passes, start=first)]):
             self._sweep("backward", each, number, tiles=2)
         self._fold(0, 16 * (call.heads + call.kinds))
-        self._launch("add_examples", (call.kinds + call.terms, 1), _SMALL, 8 * _SMALL)
+        self._launch("add_examples", (call.kinds + call.terms, 1), _MANY, 8 * _MANY)
         self._each("find_head_slopes", call.examples * call.heads)
         self._each("add_head_slopes", call.examples * call.example_angles)
 

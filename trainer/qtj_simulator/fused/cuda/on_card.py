@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
+from qtj_simulator.fused.cuda.unusable import UnusableError
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import FusedCircuit
 
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 class EngineOnCard(Engine):
     """An engine whose values and gradients are computed on a card, and second derivatives on the processor.
 
-    The processor computes everything once the card has not enough memory, and the log says so.
+    The processor computes everything once the card fails or has not enough memory, and the log says so.
     """
 
     def __init__(self, circuit: FusedCircuit, card: Card, *, threads: int, variant: str) -> None:
@@ -61,10 +62,10 @@ class EngineOnCard(Engine):
         if self._card:
             try:
                 return on_card(self._card)
-            except MemoryError as problem:
+            except (MemoryError, UnusableError) as problem:
                 self._give_up(problem)
         return otherwise()
 
-    def _give_up(self, problem: MemoryError) -> None:
+    def _give_up(self, problem: Exception) -> None:
         _log.warning("the processor computes this circuit from now on: %s", problem)
         self._card = None

@@ -74,15 +74,16 @@ def test_another_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         asked(CASE, 32)
 
 
-@pytest.mark.parametrize("setting", ["wrong", "cards"])
+@pytest.mark.parametrize(("setting", "value"), [("wrong", 1), ("wrong", 2), ("cards", 0)])
 def test_a_card_that_is_wrong_or_missing_is_not_used(
-    pretended: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, setting: str
+    pretended: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, setting: str, value: int
 ) -> None:
     sentence = {
-        "wrong": "stand-in computes other numbers than the processor: they differ by 0.01",
-        "cards": "cuInit of the CUDA driver fails: no CUDA-capable device is detected (100)",
-    }[setting]
-    with pretended.with_setting(setting, int(setting == "wrong")):
+        1: "stand-in computes other numbers than the processor: they differ by 0.01",
+        2: "stand-in computes other numbers than the processor: they differ by nan",
+        0: "cuInit of the CUDA driver fails: no CUDA-capable device is detected (100)",
+    }[value]
+    with pretended.with_setting(setting, value):
         monkeypatch.setenv("QTJ_ENGINE_DEVICE", "gpu")
         with pytest.raises(UnsupportedError) as refused:
             asked(CASE, pretended.bits)

@@ -91,7 +91,7 @@ API cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) {
 }
 API cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
     std::memcpy(to, (void *)from, bytes);
-    if (stand_in_wrong && bytes >= 8) *(double *)to += 0.01;
+    if (stand_in_wrong && bytes >= 8) *(double *)to += stand_in_wrong == 1 ? 0.01 : NAN;
     return OK;
 }
 API cuMemsetD8_v2(unsigned long long to, unsigned char value, size_t bytes) {

@@ -50,7 +50,8 @@ def compare(card: Card, bits: int) -> None:
         UnusableError: If it computes something else, or fails.
     """
     try:
-        difference = max(_difference(card, bits, *size, seed) for seed, size in enumerate(_SIZES))
+        # NumPy's maximum is not a number if any of them is none; Python's may be another one.
+        difference = np.max([_difference(card, bits, *size, seed) for seed, size in enumerate(_SIZES)])
     except MemoryError as problem:
         raise UnusableError(f"the memory of {card.name} is full") from problem
     if not difference < _CLOSE[bits]:
@@ -69,7 +70,7 @@ def _difference(card: Card, bits: int, qubits: int, tile_bits: int | None, seed:
     found, expected = (
         [engine.values(inputs, weights), *engine.gradients(inputs, weights, upstream)] for engine in engines
     )
-    return float(max(np.abs(one - other).max() for one, other in zip(found, expected, strict=True)))
+    return float(np.max([np.abs(one - other).max() for one, other in zip(found, expected, strict=True)]))
 
 
 def _circuit(qubits: int, seed: int) -> FusedCircuit:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qtj_simulator import PQC
+from qtj_simulator.fused.cuda.engine import CudaEngine
 from qtj_simulator.fused.engine import Engine
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer import differences
@@ -26,7 +27,7 @@ TOLERANCE = 1e-10
 IN_DOUBLE = [f"{name}_double" for name in VARIANTS]
 
 
-def check(case: Case, engine: Engine, batch: int, seed: int) -> None:
+def check(case: Case, engine: Engine | CudaEngine, batch: int, seed: int) -> None:
     """Values, and the gradient along a random direction, for a loss with weights of each example's own."""
     random = np.random.default_rng(seed)
     inputs, weights = random.uniform(-2, 2, (batch, len(case.inputs))), random.uniform(-2, 2, len(case.weights))

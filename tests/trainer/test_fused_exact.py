@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from qtj_simulator.fused.cuda.engine import CudaEngine
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import Plan, make_plan
 from qtj_simulator.fused.shape import Tuning
@@ -49,7 +50,7 @@ def engine_of(case: Case, variant: str = "", **options: Any) -> Engine:
     return Engine(plan_for(case, variant, **planning), variant=variant, **options)
 
 
-def check(case: Case, engine: Engine, batch: int, seed: int) -> None:
+def check(case: Case, engine: Engine | CudaEngine, batch: int, seed: int) -> None:
     """Values, and the gradient along two random directions, for a loss with weights of each example's own."""
     random = np.random.default_rng(seed)
     inputs = random.uniform(-2, 2, (batch, len(case.inputs)))

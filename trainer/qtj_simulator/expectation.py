@@ -4,7 +4,8 @@ import cirq
 
 from qtj_simulator.cpu import default_threads
 from qtj_simulator.engines import Precision
-from qtj_simulator.fused.engine import Engine, lanes
+from qtj_simulator.fused.device import engine_for
+from qtj_simulator.fused.engine import Engine
 from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.specification import Readouts, Symbols, specified
 
@@ -22,6 +23,8 @@ def expectation_engine(
 ) -> Engine:
     """Returns the engine for a circuit: it computes expectation values and their gradients from NumPy arrays.
 
+    $QTJ_ENGINE_DEVICE says where: `cpu`, which is the default, `gpu`, or `auto`.
+
     Args:
         circuit: The circuit, which starts from |0...0⟩. Its symbols are among `inputs` and `weights`.
         readouts: The observables: one, or a list.
@@ -37,5 +40,5 @@ def expectation_engine(
         MemoryError: If there is not enough memory.
     """
     variant = "double" if Precision.of(dtype) is Precision.DOUBLE else ""
-    plans = fused_circuit(specified(circuit, readouts, inputs, weights)).plans(lanes(variant))
-    return Engine(*plans, threads=default_threads() if threads is None else threads, variant=variant)
+    fused = fused_circuit(specified(circuit, readouts, inputs, weights))
+    return engine_for(fused, threads=default_threads() if threads is None else threads, variant=variant)

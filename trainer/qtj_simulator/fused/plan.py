@@ -90,7 +90,10 @@ class FusedCircuit:
         Raises:
             ValueError: If it has too many qubits.
         """
-        shape = shape_for(self.qubits, tuning)
+        return self.in_shape(shape_for(self.qubits, tuning))
+
+    def in_shape(self, shape: Shape) -> Plan:
+        """Plans the circuit for a state that lies in memory like this."""
         beginning = [BlockNode(block) for block in self.beginning]
         applied = self.observables.applied(self.blocks)
         nodes = block_nodes(applied, frozenset(self.inputs), keep_layers=shape.is_whole)

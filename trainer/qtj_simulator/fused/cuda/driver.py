@@ -1,0 +1,166 @@
+"""The CUDA driver, through ctypes: a card, its memory, and the kernels compiled for it."""
+
+import ctypes
+from typing import Any, Protocol
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtj_simulator.fused.cuda.call import Call
+from qtj_simulator.fused.cuda.compiler import compiled
+from qtj_simulator.fused.cuda.unusable import UnusableError
+
+__all__ = ["DRIVER", "Card", "Compile", "Memory"]
+
+DRIVER = "libcuda.so.1"
+_OUT_OF_MEMORY = 2
+_MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76
+_MOST_SHARED_MEMORY = 8
+"""Numbers of `CUdevice_attribute` and `CUfunction_attribute` in cuda.h."""
+_OLDEST = 70
+_PLENTY = 48 << 10
+"""Shared memory that a block of threads may have without asking."""
+
+
+class Compile(Protocol):
+    """Compiles the kernels for an architecture and the bits of a real number; returns the module."""
+
+    def __call__(self, architecture: int, bits: int) -> bytes:
+        """See the class."""
+
+
+class Memory:
+    """Memory of a card, which is given back when nobody uses it."""
+
+    def __init__(self, card: "Card", size: int) -> None:
+        """Takes it.
+
+        Raises:
+            MemoryError: If the card has not enough.
+            UnusableError: If the card fails.
+        """
+        address = ctypes.c_uint64()
+        card.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 8)))
+        self.address, self.size, self._card = address.value, size, card
+        finalize(self, card.give_back, address.value)
+
+    def write(self, array: NDArray[Any]) -> None:
+        """Copies an array into it."""
+        if array.nbytes:
+            size = ctypes.c_size_t(array.nbytes)
+            self._card.call("cuMemcpyHtoD_v2", ctypes.c_uint64(self.address), array.ctypes.data_as(_ADDRESS), size)
+
+    def read(self, *shape: int) -> NDArray[np.float64]:
+        """Copies float64 out of it."""
+        array = np.zeros(shape)
+        if array.nbytes:
+            size = ctypes.c_size_t(array.nbytes)
+            self._card.call("cuMemcpyDtoH_v2", array.ctypes.data_as(_ADDRESS), ctypes.c_uint64(self.address), size)
+        return array
+
+    def clear(self) -> None:
+        """Sets it to 0."""
+        if self.size:
+            size = ctypes.c_size_t(self.size)
+            self._card.call("cuMemsetD8_v2", ctypes.c_uint64(self.address), ctypes.c_ubyte(0), size)
+
+
+_ADDRESS = ctypes.c_void_p
+
+
+class Card:
+    """The first card of the machine."""
+
+    def __init__(self, driver: str = DRIVER, compile_kernels: Compile = compiled) -> None:
+        """Opens it.
+
+        Args:
+            driver: The library of the driver. Tests have one without a card.
+            compile_kernels: What compiles the kernels.
+
+        Raises:
+            UnusableError: If there is no driver, or no card that it can use.
+        """
+        try:
+            self._library = ctypes.CDLL(driver)
+        except OSError as problem:
+            raise UnusableError(f"no CUDA driver: {problem}") from problem
+        self._compile, self._kernels = compile_kernels, dict[tuple[int, str], ctypes.c_void_p]()
+        self.call("cuInit", 0)
+        self._device, self._context = ctypes.c_int(), ctypes.c_void_p()
+        self.call("cuDeviceGet", ctypes.byref(self._device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self._device)
+        self.enter()
+        self.architecture = 10 * self._attribute(_MAJOR) + self._attribute(_MINOR)
+        if self.architecture < _OLDEST:
+            raise UnusableError(
+                f"the compute capability of {self.name} is {self.architecture / 10}, and not 7.0 or more"
+            )
+        self.multiprocessors = self._attribute(_MULTIPROCESSORS)
+
+    @property
+    def name(self) -> str:
+        """What it is sold as."""
+        text = ctypes.create_string_buffer(100)
+        self.call("cuDeviceGetName", text, len(text), self._device)
+        return text.value.decode()
+
+    @property
+    def free(self) -> int:
+        """Bytes of its memory that nobody uses."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
+
+    def enter(self) -> None:
+        """Lets the calling thread use it."""
+        self.call("cuCtxSetCurrent", self._context)
+
+    def kernel(self, name: str, bits: int) -> ctypes.c_void_p:
+        """Returns a kernel; compiles all of a precision when the first is asked for."""
+        if (bits, name) not in self._kernels:
+            function = ctypes.c_void_p()
+            self.call("cuModuleGetFunction", ctypes.byref(function), self._module(bits), name.encode())
+            self._kernels[bits, name] = function
+        return self._kernels[bits, name]
+
+    def launch(self, kernel: ctypes.c_void_p, grid: tuple[int, int], threads: int, shared: int, call: Call) -> None:
+        """Starts a kernel; it runs after those that were started before."""
+        if shared > _PLENTY:
+            self.call("cuFuncSetAttribute", kernel, _MOST_SHARED_MEMORY, shared)
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(call))
+        self.call("cuLaunchKernel", kernel, *grid, 1, threads, 1, 1, shared, None, arguments, None)
+
+    def give_back(self, address: int) -> None:
+        """Frees memory."""
+        self._library.cuCtxSetCurrent(self._context)
+        self._library.cuMemFree_v2(ctypes.c_uint64(address))
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function of the driver.
+
+        Raises:
+            MemoryError: If the card has not enough memory.
+            UnusableError: If it fails otherwise.
+        """
+        code = getattr(self._library, name)(*arguments)
+        if code == _OUT_OF_MEMORY:
+            raise MemoryError("the memory of the GPU is full")
+        if code:
+            text = ctypes.c_char_p()
+            self._library.cuGetErrorString(code, ctypes.byref(text))
+            raise UnusableError(f"{name} of the CUDA driver fails: {(text.value or b'').decode()} ({code})")
+
+    def _attribute(self, number: int) -> int:
+        value = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, self._device)
+        return value.value
+
+    def _module(self, bits: int) -> ctypes.c_void_p:
+        if (bits, "") not in self._kernels:
+            module = ctypes.c_void_p()
+            image = self._compile(self.architecture, bits)
+            self.call("cuModuleLoadData", ctypes.byref(module), image)
+            self._kernels[bits, ""] = module
+        return self._kernels[bits, ""]

@@ -67,7 +67,8 @@ def test_the_test_is_paired_by_seed_and_its_probability_is_that_of_the_tables() 
     ("count", "values", "sentence"),
     [
         (1, [2.0, 1.0], "both have one seed in common, and a test needs at least two: raise seeds.count"),
-        (2, [2.0, 1.0, 3.0, 2.0], "mse differs by the same at each of 2 seeds: does the program use --seed?"),
+        (2, [2.0, 1.0, 3.0, 2.0], "mse changes by -1 at each of 2 seeds, which leaves nothing to test"),
+        (2, [2.0, 1.0, 2.0, 1.0], "mse is the same for all 2 seeds: does the program use --seed?"),
         (2, [2.0, 1.0, 3.0, 1.0], "2 seeds are few: p rests on the assumption that differences scatter as a normal"),
     ],
 )

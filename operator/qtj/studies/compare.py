@@ -145,7 +145,9 @@ def _result(found: Comparison, metric: str) -> Sequence[str]:
         have = "no seed" if not count else "one seed"
         return [f"both have {have} in common, and a test needs at least two: raise seeds.count"]
     if not found.error:
-        return [f"{metric} differs by the same at each of {count} seeds: does the program use --seed?"]
+        if len(set(found.best.values)) == 1:
+            return [f"{metric} is the same for all {count} seeds: does the program use --seed?"]
+        return [f"{metric} changes by {in_digits(found.mean)} at each of {count} seeds, which leaves nothing to test"]
     change = f"{metric} changes by {in_digits(found.mean)} ± {in_digits(found.margin or 0)}"
     tested = f"paired t test over {count} seeds: p {_shown(found.probability)}"
     if found.others > 1:

@@ -226,6 +226,26 @@ def test_the_trials_are_written_as_csv_to_a_file_or_to_stdout_alone(rates: Study
     assert len(Path("trials.csv").read_text().splitlines()) == 7
 
 
+def test_a_page_that_cannot_be_written_hides_no_table(rates: StudyRecord) -> None:
+    (rates.path / "report.html").mkdir()
+
+    answer = qtj("report", "rates")
+
+    assert answer.code == 0
+    assert answer.output.startswith("rates is Complete\n")
+    assert answer.output.splitlines()[-1].startswith("page: none, because ")
+
+
+def test_the_page_of_a_study_on_a_phone_scrolls_its_tables_and_not_itself(rates: StudyRecord) -> None:
+    qtj("report", "rates", "--html", "page.html")
+
+    page = Page.read(Path("page.html"))
+
+    assert page.texts("h1") == ["rates ✓ Complete"]
+    scrolled = [tag for tag in page.all("div") if tag.attributes.get("class") == "scrolled"]
+    assert len(scrolled) == len(page.all("table")) == 3
+
+
 def test_another_baseline_is_named_by_its_values(rates: StudyRecord) -> None:
     answer = qtj("report", "rates", "--baseline", "kind=plain")
 

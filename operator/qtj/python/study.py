@@ -89,7 +89,8 @@ class Study:
         if found is None:
             raise InputError(f"{path} has no study: use Job.from_file for a job")
         study = cls.__new__(cls)
-        study._begin(found.name, Order(Path(path).read_text("utf-8"), Path.cwd()))  # noqa: SLF001  it is one of these
+        order = Order(Path(path).read_text("utf-8"), Path.cwd(), str(path))
+        study._begin(found.name, order)  # noqa: SLF001  it is one of these
         return study
 
     @classmethod

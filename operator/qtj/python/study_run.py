@@ -1,5 +1,6 @@
 """`qtj run` of a study as a process of its own, which is waited for: its event loop needs a main thread."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from typing import Any
 
 from qtj.python.errors import NotFinishedError, StudyFailedError
 from qtj.python.shown import is_notebook
-from qtj.runs.prepare import mistakes_in
+from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 
 __all__ = ["Order", "run_order"]
+
+_log = logging.getLogger(__name__)
 
 _PERIOD_SECONDS = 0.5
 
@@ -26,10 +29,12 @@ class Order:
     Attributes:
         text: The study as YAML.
         folder: The current folder when it was made.
+        file: Its file on the command line; `-` if it has none.
     """
 
     text: str
     folder: Path
+    file: str = "-"
 
 
 def run_order(order: Order, options: Sequence[str], html: Callable[[], str], text: Callable[[], str]) -> None:
@@ -51,7 +56,7 @@ def run_order(order: Order, options: Sequence[str], html: Callable[[], str], tex
     with tempfile.TemporaryFile() as study, tempfile.TemporaryFile() as errors:
         study.write(order.text.encode())
         study.seek(0)
-        command = [sys.executable, "-P", "-m", "qtj", "run", "-", *options]
+        command = [sys.executable, "-P", "-m", "qtj", "run", order.file, *options]
         process = subprocess.Popen(
             command,
             cwd=order.folder,
@@ -64,7 +69,9 @@ def run_order(order: Order, options: Sequence[str], html: Callable[[], str], tex
         errors.seek(0)
         told = errors.read()
     if code not in {COMPLETE, FAILED, INTERRUPTED}:
-        raise InputError(mistakes_in(told))
+        raise InputError(mistakes_in(told) or f"qtj run has ended with the exit code {code}: call run() again")
+    for note in notes_in(told):
+        _log.warning("%s", note)
     if code == FAILED:
         raise StudyFailedError(text().splitlines()[0])
     if code == INTERRUPTED:

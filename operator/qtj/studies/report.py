@@ -8,7 +8,7 @@ API server ─────┘                       └─▶ study_data ──�
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -57,6 +57,14 @@ class Asked:
     table: Path | None = None
     baseline: str | None = None
 
+    def values(self, spec: StudySpec) -> Mapping[str, str] | None:
+        """Returns the values of the baseline; None for the first point.
+
+        Raises:
+            InputError: No point, or more than one, has them.
+        """
+        return baseline_of(self.baseline, spec) if self.baseline else None
+
 
 def study_report(name: str, asked: Asked) -> str | None:
     """Returns the report of a study that was run here, and writes its page; None if the name is that of no study.
@@ -71,7 +79,7 @@ def study_report(name: str, asked: Asked) -> str | None:
     stored = StoredTrials(record)
 
     def content(page: Path | None) -> StudyContent:
-        baseline = baseline_of(asked.baseline, spec) if asked.baseline else None
+        baseline = asked.values(spec)
         if page is None:
             return study_content(name, spec, status, baseline=baseline)
         folder = page.absolute().parent
@@ -102,9 +110,8 @@ def cluster_study_report(name: str, namespace: str | None, asked: Asked) -> str 
         raise InputError(f"the study {name} cannot be read: `kubectl describe qts {name}` says why") from None
 
     def content(page: Path | None) -> StudyContent:
-        baseline = baseline_of(asked.baseline, spec) if asked.baseline else None
         notes = [_NO_CURVES.format(name)] if page else []
-        return study_content(name, spec, status, separator="-", baseline=baseline, notes=notes)
+        return study_content(name, spec, status, separator="-", baseline=asked.values(spec), notes=notes)
 
     return _answer(name, spec, status, asked, content, None)
 
@@ -137,8 +144,8 @@ def _answer(
         usual: Where the page is written if no file is asked for; None for nowhere.
     """
     if asked.output:
-        baseline = baseline_of(asked.baseline, spec) if asked.baseline else None
-        return formatted([study_data(shown_study(name, spec, status), spec, status, baseline)], asked.output)
+        data = study_data(shown_study(name, spec, status), spec, status, asked.values(spec))
+        return formatted([data], asked.output)
     if asked.table:
         return _written("trials", asked.table, trials_csv(spec, status), "--csv")
     if asked.html:
@@ -146,9 +153,16 @@ def _answer(
     text = study_text(content(None))
     if usual is None:
         return text
-    with report_written(usual.parent):
-        write_chosen(study_page(content(usual), datetime.now(UTC)), usual)
-    return f"{text}\npage: {os.path.relpath(usual)}"
+    return f"{text}\n{_usual_page(content, usual)}"
+
+
+def _usual_page(content: Callable[[Path | None], StudyContent], path: Path) -> str:
+    """Writes the page beside the record, which another user may have made: the table is shown in any case."""
+    try:
+        write_chosen(study_page(content(path), datetime.now(UTC)), path)
+    except OSError as problem:
+        return f"page: none, because {path} cannot be written ({problem.strerror}): name another file with --html"
+    return f"page: {os.path.relpath(path)}"
 
 
 def _written(what: str, path: Path, text: str, option: str) -> str:

@@ -59,7 +59,7 @@ def test_the_test_is_paired_by_seed_and_its_probability_is_that_of_the_tables() 
     assert found.margin == pytest.approx(1.963243, rel=1e-5)
     assert sentences(status, spec) == (
         "learning-rate=0.1 is compared with learning-rate=0.01 (the baseline)\n"
-        "mse changes by -3 ± 1.963 (95%), paired t test over 5 seeds: p = 0.013"
+        "the mean of mse changes by -3 ± 1.963 (95%), paired t test over 5 seeds: p = 0.013"
     )
 
 

@@ -148,7 +148,7 @@ def _result(found: Comparison, metric: str) -> Sequence[str]:
         if len(set(found.best.values)) == 1:
             return [f"{metric} is the same for all {count} seeds: does the program use --seed?"]
         return [f"{metric} changes by {in_digits(found.mean)} at each of {count} seeds, which leaves nothing to test"]
-    change = f"{metric} changes by {in_digits(found.mean)} ± {in_digits(found.margin or 0)}"
+    change = f"the mean of {metric} changes by {in_digits(found.mean)} ± {in_digits(found.margin or 0)}"
     tested = f"paired t test over {count} seeds: p {_shown(found.probability)}"
     if found.others > 1:
         tested += f"; corrected, because the best of {found.others + 1} points was chosen: p {_shown(found.corrected)}"

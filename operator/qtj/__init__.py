@@ -31,10 +31,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qtj.python.errors import JobFailedError, NotFinishedError
+    from qtj.python.errors import JobFailedError, NotFinishedError, StudyFailedError
     from qtj.python.handle import Handle
     from qtj.python.job import Job
     from qtj.python.report import Report
+    from qtj.python.study import Study
     from qtj.python.table import Table
     from qtj.report.stored import Weights
     from qtj.terminal.errors import InputError, QtjError
@@ -47,6 +48,8 @@ __all__ = [
     "NotFinishedError",
     "QtjError",
     "Report",
+    "Study",
+    "StudyFailedError",
     "Table",
     "Weights",
     "app",
@@ -62,6 +65,8 @@ _MODULES = {
     "NotFinishedError": "qtj.python.errors",
     "QtjError": "qtj.terminal.errors",
     "Report": "qtj.python.report",
+    "Study": "qtj.python.study",
+    "StudyFailedError": "qtj.python.errors",
     "Table": "qtj.python.table",
     "Weights": "qtj.report.stored",
 }

@@ -1,10 +1,11 @@
 """Axes of a chart: where they begin and end, and which numbers are written on them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["Axis", "axis_of", "epoch_axis"]
+__all__ = ["Axis", "Scale", "WrittenAxis", "axis_of", "epoch_axis", "log_axis", "named_axis"]
 
 _STEPS = 5
 """The most steps between the ticks of an axis."""
@@ -13,6 +14,23 @@ _SMALLEST_SPREAD = 1e-9
 _LEAST = 1e-300
 _MOST_DECIMALS = 5
 _LARGEST_PLAIN = 1e6
+
+
+class Scale(Protocol):
+    """What a chart asks of an axis."""
+
+    @property
+    def ticks(self) -> Sequence[float]:
+        """The numbers that are written on it."""
+        ...
+
+    def place(self, value: float) -> float:
+        """Returns where a number is on the axis: 0 at its beginning, 1 at its end."""
+        ...
+
+    def text(self, tick: float) -> str:
+        """Returns a tick as text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,51 @@ class Axis:
         if decimals > _MOST_DECIMALS or size >= _LARGEST_PLAIN:
             return f"{tick:.{max(4, math.ceil(math.log10(size / self.step)) + 1)}g}"
         return f"{tick:.{decimals}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAxis:
+    """An axis whose ticks are texts.
+
+    Attributes:
+        low: The number at its beginning.
+        high: The number at its end.
+        texts: What is written, by the numbers where it stands.
+    """
+
+    low: float
+    high: float
+    texts: Mapping[float, str]
+
+    @property
+    def ticks(self) -> Sequence[float]:
+        """See `Scale.ticks`."""
+        return list(self.texts)
+
+    def place(self, value: float) -> float:
+        """See `Scale.place`."""
+        return (value - self.low) / (self.high - self.low)
+
+    def text(self, tick: float) -> str:
+        """See `Scale.text`."""
+        return self.texts[tick]
+
+
+def named_axis(names: Sequence[str]) -> WrittenAxis:
+    """Returns an axis with names at 0, 1, 2 and so on, and space at its ends."""
+    return WrittenAxis(-0.5, len(names) - 0.5, dict(enumerate(names)))
+
+
+def log_axis(values: Sequence[float]) -> WrittenAxis:
+    """Returns an axis for the decimal logarithms of numbers; its ends are powers of ten.
+
+    Args:
+        values: At least one, all of them more than 0.
+    """
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    high = max(high, low + 1)
+    step = -(-(high - low) // _STEPS)
+    return WrittenAxis(low, high, {power: f"{10.0**power:g}" for power in range(low, high + 1, step)})
 
 
 def axis_of(values: Sequence[float]) -> Axis:

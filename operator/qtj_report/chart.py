@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from xml.etree.ElementTree import Element
 
-from qtj_report.axis import Axis, axis_of, epoch_axis
+from qtj_report.axis import Scale, axis_of, epoch_axis
 from qtj_report.element import node
 from qtj_report.wording import number
 
@@ -16,6 +16,7 @@ __all__ = [
     "WIDTH",
     "Chart",
     "Curve",
+    "Frame",
     "LegendEntry",
     "Mark",
     "curve_chart",
@@ -57,11 +58,13 @@ class Curve:
         name: Its name in the legend.
         points: Epochs and numbers, in order; None is a gap.
         color: The number of its colour; from `COLORS` on the line is dashed.
+        band: Epochs with the smallest and the largest number, in order; empty without a band.
     """
 
     name: str
     points: Sequence[tuple[int, float | None]]
     color: int = 0
+    band: Sequence[tuple[int, float, float]] = ()
 
     @property
     def known(self) -> Sequence[tuple[int, float]]:
@@ -128,7 +131,8 @@ def curve_chart(title: str, curves: Sequence[Curve], marks: Sequence[Mark] = ())
     """Draws curves over the epochs; at least one of them has a point."""
     epochs = [epoch for curve in curves for epoch, _ in curve.points]
     values = [value for curve in curves for _, value in curve.known]
-    frame = _Frame(epoch_axis(min(epochs), max(epochs)), axis_of(values))
+    values += [value for curve in curves for _, *limits in curve.band for value in limits]
+    frame = Frame(epoch_axis(min(epochs), max(epochs)), axis_of(values))
     drawn = [shape for curve in curves for shape in _curve_shapes(frame, curve)]
     shapes = [*frame.shapes("epoch", title.lower()), *drawn, *_mark_shapes(frame, marks)]
     return Chart(title, f"{title} over the epochs", shapes, [_legend_entry(curve) for curve in curves])
@@ -138,7 +142,7 @@ def scatter_chart(title: str, points: Sequence[Point]) -> Chart:
     """Draws predictions against labels, and the line on which they are equal; there is at least one point."""
     axis = axis_of([value for point in points for value in point])
     exact = [(axis.low, axis.low), (axis.high, axis.high)]
-    shapes = _point_shapes(_Frame(axis, axis), ("label", "prediction"), points, exact)
+    shapes = _point_shapes(Frame(axis, axis), ("label", "prediction"), points, exact)
     return Chart(
         title, f"{title}: predictions against labels", shapes, [LegendEntry("dotted line: prediction equals label")]
     )
@@ -157,7 +161,7 @@ def point_chart(
     """
     places = [place for _, place in points]
     x, y = (axis_of([0.0, *(place[at] for place in (*places, *ideal))]) for at in (0, 1))
-    frame = _Frame(x, y)
+    frame = Frame(x, y)
     shapes = [*_point_shapes(frame, axes, places, ideal), *(_point_name(frame, name, at) for name, at in points)]
     return Chart(title, f"{title}: {axes[1]} against {axes[0]}", shapes, [LegendEntry("dotted line: ideal")])
 
@@ -196,14 +200,14 @@ def _matrix_name(name: str, size: float, **place: str | float) -> Element:
 
 
 def _point_shapes(
-    frame: "_Frame", axes: tuple[str, str], points: Sequence[Point], line: Sequence[Point]
+    frame: "Frame", axes: tuple[str, str], points: Sequence[Point], line: Sequence[Point]
 ) -> Sequence[Element]:
     dots = "".join(f"M{x} {y}h0" for x, y in map(frame.place, points))
     drawn = (node("path", d=frame.line(line), class_="exact"), node("path", d=dots, class_="points"))
     return [*frame.shapes(*axes), *drawn]
 
 
-def _point_name(frame: "_Frame", name: str, at: Point) -> Element:
+def _point_name(frame: "Frame", name: str, at: Point) -> Element:
     x, y = frame.left(at[0]), frame.top(at[1])
     is_left = x + _LETTER * len(name) > _RIGHT
     return node(
@@ -211,10 +215,15 @@ def _point_name(frame: "_Frame", name: str, at: Point) -> Element:
     )
 
 
-class _Frame:
-    """Two axes, and where they put a point in the picture."""
+class Frame:
+    """Two axes, and where they put a point in the picture.
 
-    def __init__(self, x: Axis, y: Axis) -> None:
+    Args:
+        x: The axis below.
+        y: The axis at the left.
+    """
+
+    def __init__(self, x: Scale, y: Scale) -> None:
         self.x, self.y = x, y
         widest = max(_width(y.text(tick)) for tick in y.ticks)
         self._begin = max(_LEFT, math.ceil(_NAME_END + widest + _TICK_GAP))
@@ -225,9 +234,11 @@ class _Frame:
         return f"{self.left(x):.1f}", f"{self.top(y):.1f}"
 
     def left(self, x: float) -> float:
+        """Returns the distance of a number of the axis below from the left edge."""
         return self._begin + (_RIGHT - self._begin) * self.x.place(x)
 
     def top(self, y: float) -> float:
+        """Returns the distance of a number of the axis at the left from the upper edge."""
         return _BOTTOM - (_BOTTOM - _TOP) * self.y.place(y)
 
     def line(self, points: Sequence[Point]) -> str:
@@ -255,7 +266,10 @@ def _width(number: str) -> float:
     return sum(_POINT if each in ".-" else _DIGIT for each in number)
 
 
-def _curve_shapes(frame: _Frame, curve: Curve) -> Iterator[Element]:
+def _curve_shapes(frame: Frame, curve: Curve) -> Iterator[Element]:
+    if curve.band:
+        lower, upper = ([(epoch, limits[at]) for epoch, *limits in curve.band] for at in (0, 1))
+        yield node("path", d=f"{frame.line([*upper, *reversed(lower)])}Z", class_=f"band c{curve.color % COLORS}")
     yield node("path", d="".join(map(frame.line, _pieces(curve))), class_=curve.style)
     if len(curve.points) <= _DOTTED_POINTS or len(curve.known) == 1:
         for epoch, value in curve.known:
@@ -275,7 +289,7 @@ def _pieces(curve: Curve) -> Iterator[Sequence[Point]]:
             yield [(epoch, value) for epoch, value in points if value is not None]
 
 
-def _mark_shapes(frame: _Frame, marks: Sequence[Mark]) -> Iterator[Element]:
+def _mark_shapes(frame: Frame, marks: Sequence[Mark]) -> Iterator[Element]:
     taken: list[tuple[int, float, float]] = []
     for mark in marks:
         x = frame.left(mark.at)

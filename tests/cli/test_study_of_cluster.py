@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from qtj.studies.table import study_text
+from qtj.studies.content import study_content
+from qtj.studies.text import study_text
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from tests.cli.fake_api import FakeApi, fake_api, use_kubeconfig
 from tests.cli.qtj import qtj
@@ -37,7 +38,7 @@ def api(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
 def test_the_table_is_that_of_this_machine_and_a_failed_trial_has_the_name_of_its_job() -> None:
     answer = qtj("report", "rates", "-n", "lab")
 
-    here = study_text("rates", study(), STATUS)
+    here = study_text(study_content("rates", study(), STATUS))
     assert (answer.code, answer.output.strip()) == (0, here.replace("rates/4 failed", "rates-4 failed"))
 
 

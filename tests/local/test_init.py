@@ -15,6 +15,8 @@ FILES = {
     "circuit": ["my-circuit.yaml", "my_circuit.py"],
     "keras": ["my-keras.yaml", "my_keras.py"],
     "loop": ["my-loop.yaml", "my_loop.py"],
+    "vqe": ["my-vqe.yaml", "my_vqe.py"],
+    "qaoa": ["my-qaoa.yaml", "my_qaoa.py"],
 }
 
 
@@ -40,6 +42,37 @@ def test_a_new_job_runs_to_its_end(laptop: Laptop, kind: str) -> None:
     assert ended.status["inference"]["metrics"]
     curves = list(laptop.folder.glob("qtj-artifacts/*/1/logs/*/train/*tfevents*"))
     assert bool(curves) == (kind != "loop"), "its program has no trainer, and writes no curves"
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric", "least", "most"),
+    [("vqe", "relative_error", 0.0, 0.01), ("qaoa", "ratio", 0.9, 1.0)],
+)
+def test_a_new_quantum_program_comes_close_to_the_exact_answer(
+    laptop: Laptop, kind: str, metric: str, least: float, most: float
+) -> None:
+    laptop.qtj("init", kind)
+
+    ended = laptop.start("run", f"my-{kind}.yaml", "-o", "json").end(seconds=400)
+
+    assert ended.code == 0, ended.errors
+    assert least <= ended.status["inference"]["metrics"][metric] <= most
+    assert ended.status["inference"]["metrics"] == pytest.approx(ended.status["metrics"])
+
+
+def test_a_new_study_compares_learning_rates_and_seeds(laptop: Laptop) -> None:
+    made = laptop.qtj("init", "study", "--epochs", "1")
+    assert made.output == "wrote my-study.yaml and my_study.py; next: qtj run my-study.yaml\n", made.errors
+    study = laptop.folder / "my-study.yaml"
+    study.write_text(study.read_text().replace("count: 5", "count: 2").replace("0.01, 0.03, 0.1", "0.0001, 0.1"))
+
+    ended = laptop.start("run", "my-study.yaml", "--parallel", "2").end(seconds=400)
+
+    assert ended.code == 0, ended.errors
+    assert "error of 4/4 trials" in ended.output
+    [best] = [line for line in ended.output.splitlines() if line.endswith("best")]
+    assert best.startswith("0.1 ")
+    assert "is the same for all" not in ended.output, "the seed changes the result"
 
 
 def test_flags_say_what_is_in_the_files(laptop: Laptop) -> None:
@@ -69,7 +102,7 @@ def test_no_file_is_overwritten(laptop: Laptop, there: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop"),
+        ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop, vqe, qaoa, study"),
         (("keras", "--name", "../x"), '--name "../x": a name must start with a letter and hold only a-z, 0-9 and -'),
         (("keras", "--artifacts", "s3://b"), "--artifacts s3://b: write an address, gs://BUCKET/PATH or file:///PATH"),
         (("keras", "--artifacts", "gs:/x"), "--artifacts gs:/x: write an address, gs://BUCKET/PATH or file:///PATH"),

@@ -31,12 +31,14 @@ PUBLIC = {
     "Jobs from Python": (
         "qtj.Job",
         "qtj.Handle",
+        "qtj.Study",
         "qtj.Table",
         "qtj.Weights",
         "qtj.Report",
         "qtj.InputError",
         "qtj.JobFailedError",
         "qtj.NotFinishedError",
+        "qtj.StudyFailedError",
     ),
     "A program of one's own": (
         "qtj_trainer.Program",

@@ -118,6 +118,17 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="Write only the page with the report, to this file.")
     ] = None,
     namespace: Namespace = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write only the trials of a study, as CSV, to this file.")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=VALUE,...",
+            help="Of a study, the point that the best one is compared with.",
+            show_default="the first point",
+        ),
+    ] = None,
     *,
     cluster: Cluster = False,
     scaling: Annotated[
@@ -128,7 +139,7 @@ def report(
 
     With several runs, compare them: comparison.html in qtj-artifacts. With -o, nothing is written.
 
-    The name of a study prints its table, also with -n.
+    The name of a study prints its table, and writes its page with curves and links to its runs; with -n only the table.
 
     With --scaling, draw the throughput of several runs instead: scaling.svg and scaling.txt in qtj-artifacts.
 
@@ -137,7 +148,17 @@ def report(
     with input_checked(), needs_extra("operator", "report --cluster"):
         if html and (output or scaling):
             raise InputError("--html writes a page, and -o and --scaling do not: leave one of them out")
-        if is_on_cluster(namespace, artifacts, cluster=cluster):
+        if csv and (html or output or scaling):
+            raise InputError("--csv writes a table and nothing else: leave --html, -o and --scaling out")
+        is_there = is_on_cluster(namespace, artifacts, cluster=cluster)
+        names = [] if scaling or artifacts else list(runs or ())
+        one = names[0] if len(names) == 1 else ""
+        text = _of_study(one, namespace, output, html, csv, baseline, cluster=is_there) if one else None
+        if text is not None:
+            print_stdout(text)
+        elif csv or baseline:
+            raise InputError("--csv and --baseline are about a study: name one, such as qtj report rates --csv FILE")
+        elif is_there:
             print_stdout(_of_cluster(runs or (), namespace, output, html, scaling=scaling))
         elif scaling:
             print_stdout(_scaling(runs or (), artifacts, output))
@@ -145,27 +166,37 @@ def report(
             _report(runs or (), artifacts, output, html)
 
 
+def _of_study(
+    name: str,
+    namespace: str | None,
+    output: OutputFormat | None,
+    html: Path | None,
+    csv: Path | None,
+    baseline: str | None,
+    *,
+    cluster: bool,
+) -> str | None:
+    """Returns the report of a study; None if the name is that of none."""
+    from qtj.studies.report import Asked, cluster_study_report, study_report
+
+    asked = Asked(output=output, html=html, table=csv, baseline=baseline)
+    return cluster_study_report(name, namespace, asked) if cluster else study_report(name, asked)
+
+
 def _of_cluster(
     runs: Sequence[str], namespace: str | None, output: OutputFormat | None, html: Path | None, *, scaling: bool
 ) -> str:
     from qtj.report.cluster import report_cluster_job
-    from qtj.studies.report import cluster_study_report
 
     if scaling or len(runs) > 1:
         raise InputError("runs of this machine can be compared, and jobs of a cluster cannot: name one job")
-    if runs and not html and (text := cluster_study_report(runs[0], namespace, output)):
-        return text
     return report_cluster_job(job_of_cluster(runs[0] if runs else None, namespace), namespace, html, output)
 
 
 def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | None, html: Path | None) -> None:
     from qtj.report.report import report_for_programs, report_runs
     from qtj.runs.folders import check_different, find_run
-    from qtj.studies.report import study_report
 
-    if len(runs) == 1 and not (artifacts or html) and (text := study_report(runs[0], output)):
-        print_stdout(text)
-        return
     if artifacts and len(runs) > 1:
         raise InputError("--artifacts is the folder of one run, and several are named: leave one of them out")
     found = [find_run(name, artifacts) for name in runs or (None,)]

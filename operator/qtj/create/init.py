@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 from string import Template
+from textwrap import indent
 
 from qtj.checks.job import job_mistakes
+from qtj.checks.study import study_of
 from qtj.create.prompt import JobOptions, Kind
-from qtj.files.documents import Document
+from qtj.files.documents import Document, Documents
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from qtj_contract.version import installed_version
@@ -53,6 +55,9 @@ _RECIPES = {
         memory="256Mi",
         keeps_files=True,
     ),
+    Kind.VQE: _Recipe("The ground state of an Ising chain, with NumPy", None, "vqe.py", memory="1Gi"),
+    Kind.QAOA: _Recipe("The largest cut of a graph, with NumPy", None, "qaoa.py", memory="1Gi"),
+    Kind.STUDY: _Recipe("Three learning rates, each with five seeds", None, "vqe.py", memory="1Gi"),
 }
 
 _JOB = Template("""\
@@ -81,6 +86,25 @@ $program
             requests: {cpu: 250m, memory: $memory}
             limits: {memory: $memory}
 $volume""")
+_STUDY = Template("""\
+# $title: the ground state of an Ising chain.
+#     qtj run $name.yaml             runs all of them on this machine
+#     qtj report $name               shows the table, and writes its page
+#     kubectl apply -f $name.yaml    runs them on a cluster, once artifacts and image are yours
+apiVersion: $api_version
+kind: QuantumTrainingStudy
+metadata:
+  name: $name
+spec:
+  parameters:
+    - name: learning-rate # the program gets --learning-rate=0.01
+      values: [0.01, 0.03, 0.1]
+  seeds:
+    count: 5 # and --seed=0 to --seed=4
+  objective:
+    metric: error # how far the energy is above the lowest one; the smallest is best
+  jobTemplate: # the spec of a QuantumTrainingJob
+$template""")
 _VOLUME = Template("""\
           volumeMounts:
             - {name: artifacts, mountPath: /artifacts}
@@ -134,12 +158,15 @@ def _files(options: JobOptions) -> dict[str, str]:
         raise InputError(f"--artifacts {options.artifacts}: write an address, gs://BUCKET/PATH or file:///PATH")
     if options.artifacts and (why := unusable_bucket(options.artifacts)):
         raise InputError(f"--artifacts {options.artifacts}: it {why}")
-    text = _job(options, recipe, name, file)
+    text = (_study if options.kind == Kind.STUDY else _job)(options, recipe, name, file)
     try:
         node = next(documents_of(job, text))
     except InputError:  # the rest of it is ours
         raise InputError(f"--artifacts {options.artifacts}: YAML does not read that as an address") from None
-    if wrong := list(job_mistakes(Document(value_of(node), job, node))):
+    document = Document(value_of(node), job, node)
+    if options.kind == Kind.STUDY:
+        study_of(Documents(job, [document], ()))
+    elif wrong := list(job_mistakes(document)):
         raise InputError("\n".join(wrong))
     return {job: text} if recipe.program is None else {job: text, file: _program(recipe.program, file, options.epochs)}
 
@@ -160,6 +187,14 @@ def _imported(program: str) -> set[str]:
     plain = (alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names)
     parts = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)
     return {name.partition(".")[0] for name in (*plain, *parts)}
+
+
+def _study(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:
+    """Returns a study of the job of a recipe, without its inference: the training measures all that is compared."""
+    spec = _job(options, recipe, name, file).partition("\nspec:\n")[2]
+    lines = (line for line in spec.splitlines(keepends=True) if not line.startswith("  inference:"))
+    template = indent("".join(lines), "  ")
+    return _STUDY.substitute(title=recipe.title, name=name, api_version=NEWEST_API_VERSION, template=template)
 
 
 def _job(options: JobOptions, recipe: _Recipe, name: str, file: str) -> str:

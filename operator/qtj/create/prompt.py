@@ -15,6 +15,9 @@ class Kind(StrEnum):
     CIRCUIT = "circuit"
     KERAS = "keras"
     LOOP = "loop"
+    VQE = "vqe"
+    QAOA = "qaoa"
+    STUDY = "study"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,13 @@ import math
 import symtable
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import PurePath
 from types import FunctionType, ModuleType
 from typing import Any
 
 from qtj.terminal.errors import InputError
+from qtj_contract import Env
 
 __all__ = ["program_of"]
 
@@ -29,12 +30,17 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _ANNOTATIONS = "from __future__ import annotations"
 
 
-def program_of(function: Callable[..., object], arguments: Mapping[str, Any]) -> str:
+_GIVEN = f'**__import__("json").loads(__import__("os").environ["{Env.PARAMETERS}"])'
+"""The values of a trial, without a name that the function might use for something else."""
+
+
+def program_of(function: Callable[..., object], arguments: Mapping[str, Any], parameters: Collection[str] = ()) -> str:
     """Returns the text of a program that calls a function.
 
     Args:
         function: The function.
         arguments: What it is called with, by name.
+        parameters: The names of arguments whose values the trial of a study has.
 
     Raises:
         InputError: Something cannot travel.
@@ -46,10 +52,11 @@ def program_of(function: Callable[..., object], arguments: Mapping[str, Any]) ->
         raise InputError(
             f"{function.__name__} does nothing when it is called: give a function that is not async and has no yield"
         )
-    _check_call(function, arguments)
+    _check_call(function, {**dict.fromkeys(parameters), **arguments})
     parts = _Parts(function.__name__)
     parts.add(function.__name__, function)
-    call = ", ".join(f"{name}={_value(f'the argument {name}', value)}" for name, value in arguments.items())
+    given = [f"{name}={_value(f'the argument {name}', value)}" for name, value in arguments.items()]
+    call = ", ".join([*given, *([_GIVEN] if parameters else [])])
     return f'{parts.text}\n\nif __name__ == "__main__":\n    {function.__name__}({call})\n'
 
 

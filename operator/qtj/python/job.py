@@ -14,6 +14,7 @@ from qtj.python.apart import apart
 from qtj.python.function import program_of
 from qtj.python.handle import Handle
 from qtj.python.here import Command, Here
+from qtj.python.objects import file_objects, objects_in, program_objects
 from qtj.python.packed import packed
 from qtj.script.documents import NO_OPTIONS, ProgramOptions
 from qtj.script.objects import Resources
@@ -115,6 +116,7 @@ class Job:
         memory: str | None = None,
         requirements: str | Path | None = None,
         settings: Sequence[str] = (),
+        parameters: Sequence[str] = (),
     ) -> Self:
         """Returns the job that calls a function, whose source is sent.
 
@@ -132,11 +134,12 @@ class Job:
             memory: As in `from_program`.
             requirements: As in `from_program`.
             settings: As in `from_program`.
+            parameters: Names of arguments that each trial of a `Study` has, so that the job runs in a study alone.
 
         Raises:
             InputError: Something cannot travel; the message says what.
         """
-        text = program_of(function, arguments or {})
+        text = program_of(function, arguments or {}, parameters)
         resources = _resources(image=image, cpu=cpu, memory=memory)
         options = ProgramOptions(name=name, workers=workers, requirements=_path(requirements))
         file, words = Path(f"{function.__name__}.py"), _words(settings, "settings")
@@ -165,6 +168,20 @@ class Job:
             InputError: Something has to be corrected first, or the API server refuses: the sentences of `qtj submit`.
         """
         return apart(lambda _: self._submitted(artifacts, namespace))
+
+    def objects(self) -> Sequence[Mapping[str, Any]]:
+        """Returns the ConfigMaps and Secrets that come with the job, and the job itself, as it is on this machine.
+
+        Raises:
+            InputError: Something has to be corrected first.
+        """
+        if self.text:
+            with self._script() as script:
+                return objects_in(self.file, packed(script, self.program), self.settings)
+        if is_program(self.file):
+            return program_objects(self.file, self.program, self.settings)
+        _check_alone(self.file)
+        return file_objects(self.file, self.settings)
 
     def _command(self) -> Command:
         words, folder = [f"--set={each}" for each in self.settings], Path.cwd()

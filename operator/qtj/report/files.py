@@ -7,7 +7,7 @@ from pathlib import Path
 from qtj.terminal.errors import InputError
 from qtj_contract.whole_file import write_whole
 
-__all__ = ["chosen_page_written", "report_written", "write_chosen"]
+__all__ = ["chosen_page_written", "is_stream", "report_written", "write_chosen"]
 
 _STREAMS = (Path("/dev"), Path("/proc"))
 """Folders of files that are written in place: /dev/stdout."""
@@ -35,13 +35,18 @@ def chosen_page_written(file: Path) -> AbstractContextManager[None]:
     return report_written(file, "name another file with --html")
 
 
+def is_stream(file: Path) -> bool:
+    """Tells whether a file is one that is written in place, such as /dev/stdout."""
+    return any(file.absolute().is_relative_to(each) for each in _STREAMS)
+
+
 def write_chosen(page: str, file: Path) -> None:
     """Writes the page into the file of --html.
 
     Raises:
         OSError: It cannot be written.
     """
-    if any(file.absolute().is_relative_to(each) for each in _STREAMS):
+    if is_stream(file):
         file.write_text(page, "utf-8")
     else:
         write_whole(file, page.encode())

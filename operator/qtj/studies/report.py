@@ -1,13 +1,30 @@
-"""`qtj report` of a study: its table, from its record on this machine, or from its status on a cluster."""
+"""`qtj report` of a study, from its record on this machine, or from its status on a cluster.
 
+                                        ┌─▶ study_text ──▶ the terminal
+record here ────┐                       ├─▶ study_page ──▶ report.html, or the file of --html
+                ├─▶ spec and status ────┼─▶ trials_csv ──▶ the file of --csv
+API server ─────┘                       └─▶ study_data ──▶ stdout, with -o
+"""
+
+import os
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from qtj.cluster.connection import on_cluster
+from qtj.report.files import is_stream, report_written, write_chosen
+from qtj.runs.folders import PAGE
+from qtj.studies.compare import baseline_of
+from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord, shown_study
-from qtj.studies.table import study_data, study_text
+from qtj.studies.stored_trials import StoredTrials
+from qtj.studies.table import study_data, trials_csv
+from qtj.studies.text import study_text
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_operator.api.names import NAME_PATTERN
@@ -15,46 +32,88 @@ from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyStatus
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_report.study import StudyContent
+from qtj_report.study_page import study_page
 
-__all__ = ["cluster_study_report", "study_report"]
+__all__ = ["Asked", "cluster_study_report", "study_report"]
 
 _FORBIDDEN = 403
+_NO_CURVES = "curves and pages of the runs are not here: `qtj report {}-NUMBER -n NAMESPACE --html FILE` writes one"
 
 
-def study_report(name: str, output: OutputFormat | None) -> str:
-    """Returns the table of a study that was run here; "" if the name is that of no study.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of a report.
 
-    Args:
-        name: The name on the command line.
+    Attributes:
         output: The format for programs; None for people.
+        html: Where the page is written, and nothing else; None for the usual place.
+        table: Where the trials are written as CSV, and nothing else.
+        baseline: The values of the point that the best one is compared with; None for the first one.
+    """
+
+    output: OutputFormat | None = None
+    html: Path | None = None
+    table: Path | None = None
+    baseline: str | None = None
+
+    def values(self, spec: StudySpec) -> Mapping[str, str] | None:
+        """Returns the values of the baseline; None for the first point.
+
+        Raises:
+            InputError: No point, or more than one, has them.
+        """
+        return baseline_of(self.baseline, spec) if self.baseline else None
+
+
+def study_report(name: str, asked: Asked) -> str | None:
+    """Returns the report of a study that was run here, and writes its page; None if the name is that of no study.
 
     Raises:
-        InputError: Its record cannot be read.
+        InputError: Its record cannot be read, a file cannot be written, or there is no such baseline.
     """
     if not re.fullmatch(NAME_PATTERN, name) or not StudyRecord(name).exists:
-        return ""
-    return _text(name, *StudyRecord(name).load(), output)
+        return None
+    record = StudyRecord(name)
+    spec, status = record.load()
+    stored = StoredTrials(record)
+
+    def content(page: Path | None) -> StudyContent:
+        baseline = asked.values(spec)
+        if page is None:
+            return study_content(name, spec, status, baseline=baseline)
+        folder = page.absolute().parent
+        return study_content(
+            name, spec, status, baseline=baseline, epochs=stored.epochs, page=lambda each: stored.page(each, folder)
+        )
+
+    return _answer(name, spec, status, asked, content, record.path / PAGE)
 
 
-def cluster_study_report(name: str, namespace: str | None, output: OutputFormat | None) -> str:
-    """Returns the table of a study on a cluster; "" if the name is that of no study.
+def cluster_study_report(name: str, namespace: str | None, asked: Asked) -> str | None:
+    """Returns the report of a study on a cluster; None if the name is that of no study.
 
     Args:
         name: The name on the command line.
         namespace: Its namespace; None for that of the current context.
-        output: The format for programs; None for people.
+        asked: What is asked.
 
     Raises:
-        InputError: There is no cluster, it refuses, or the study can never run.
+        InputError: There is no cluster, it refuses, or the study can never run; or as in `study_report`.
     """
     if not re.fullmatch(NAME_PATTERN, name) or (raw := on_cluster(partial(_read, name), namespace)) is None:
-        return ""
+        return None
     try:
         spec = StudySpec.read(raw["spec"], extra="ignore")
         status = StudyStatus.read(raw.get("status") or {}, extra="ignore")
     except ValidationError:
         raise InputError(f"the study {name} cannot be read: `kubectl describe qts {name}` says why") from None
-    return _text(name, spec, status, output, separator="-")
+
+    def content(page: Path | None) -> StudyContent:
+        notes = [_NO_CURVES.format(name)] if page else []
+        return study_content(name, spec, status, separator="-", baseline=asked.values(spec), notes=notes)
+
+    return _answer(name, spec, status, asked, content, None)
 
 
 async def _read(name: str, client: ApiClient, namespace: str) -> Object | None:
@@ -66,7 +125,48 @@ async def _read(name: str, client: ApiClient, namespace: str) -> Object | None:
         return None
 
 
-def _text(name: str, spec: StudySpec, status: StudyStatus, output: OutputFormat | None, *, separator: str = "/") -> str:
-    if output is None:
-        return study_text(name, spec, status, separator)
-    return formatted([study_data(shown_study(name, spec, status), spec, status)], output)
+def _answer(
+    name: str,
+    spec: StudySpec,
+    status: StudyStatus,
+    asked: Asked,
+    content: Callable[[Path | None], StudyContent],
+    usual: Path | None,
+) -> str:
+    """Returns what is printed, and writes the files.
+
+    Args:
+        name: The name of the study.
+        spec: Its spec.
+        status: Its status.
+        asked: What is asked.
+        content: Returns the content for a page at a path, with curves and links; for None without them.
+        usual: Where the page is written if no file is asked for; None for nowhere.
+    """
+    if asked.output:
+        data = study_data(shown_study(name, spec, status), spec, status, asked.values(spec))
+        return formatted([data], asked.output)
+    if asked.table:
+        return _written("trials", asked.table, trials_csv(spec, status), "--csv")
+    if asked.html:
+        return _written("page", asked.html, study_page(content(asked.html), datetime.now(UTC)), "--html")
+    text = study_text(content(None))
+    if usual is None:
+        return text
+    return f"{text}\n{_usual_page(content, usual)}"
+
+
+def _usual_page(content: Callable[[Path | None], StudyContent], path: Path) -> str:
+    """Writes the page beside the record, which another user may have made: the table is shown in any case."""
+    try:
+        write_chosen(study_page(content(path), datetime.now(UTC)), path)
+    except OSError as problem:
+        return f"page: none, because {path} cannot be written ({problem.strerror}): name another file with --html"
+    return f"page: {os.path.relpath(path)}"
+
+
+def _written(what: str, path: Path, text: str, option: str) -> str:
+    """Writes a file that the user has named; returns where it is, but not into stdout, where it may be itself."""
+    with report_written(path, f"name another file with {option}"):
+        write_chosen(text, path)
+    return "" if is_stream(path) else f"{what}: {path}"

@@ -19,9 +19,11 @@ from qtj.runs.attended import LostTerminal, run_attended
 from qtj.runs.program_notes import program_notes
 from qtj.runs.programs import changed_programs, earlier_programs, programs_of
 from qtj.runs.run import Options, command_again
+from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.room import room_for
-from qtj.studies.table import study_data, study_text, trials_csv
+from qtj.studies.table import study_data, trials_csv
+from qtj.studies.text import study_text
 from qtj.studies.trials import Trials
 from qtj.studies.view import StudyView, study_view_for
 from qtj.terminal.console import print_text, safe_console
@@ -189,7 +191,7 @@ def _report(study: StudyDocument, trials: Trials, options: Options) -> int:
     record, status = StudyRecord(study.name), trials.status
     table = record.save_table(trials_csv(study.spec, status))
     console = safe_console(sys.stderr if options.output else sys.stdout)
-    print_text(console, study_text(study.name, study.spec, status))
+    print_text(console, study_text(study_content(study.name, study.spec, status)))
     print_text(console, f"trials: {table}")
     if options.output:
         recorded = shown_study(study.name, study.spec, status)

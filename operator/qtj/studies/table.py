@@ -1,73 +1,22 @@
-"""A study as a table: for people, as CSV, and for programs."""
+"""A study as data: its trials as CSV, and for programs."""
 
 import csv
 import io
+from collections.abc import Mapping
 from typing import Any
 
-from qtj.terminal.text import columns
-from qtj_contract.digits import in_digits
+from qtj.studies.compare import comparison_of
+from qtj.studies.influence import influences_of
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
-from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.api.study_status import StudyStatus
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, value_of
-from qtj_operator.core.study.plan import plan_of
+from qtj_report.study import Influence
 
-__all__ = ["counts_text", "interval_text", "point_cells", "point_headings", "study_data", "study_text", "trials_csv"]
+__all__ = ["study_data", "trials_csv"]
 
-_NOTHING = "-"
-_BEST = "best"
-
-
-def study_text(name: str, spec: StudySpec, status: StudyStatus, separator: str = "/") -> str:
-    """Returns how a study stands: its points, the best first, and why trials have failed.
-
-    Args:
-        name: Its name.
-        spec: Its spec.
-        status: Its status.
-        separator: Between its name and the number of a trial: the run STUDY/7 here, the job STUDY-7 on a cluster.
-    """
-    lines = [f"{name} is {status.phase}" + (f": {status.message}" if status.message else "")]
-    lines += [counts_text(spec, status), "", _points(spec, status)]
-    lines += [f"{name}{separator}{each.number} failed: {each.message}" for each in status.trials if _has_failed(each)]
-    return "\n".join(lines)
-
-
-def counts_text(spec: StudySpec, status: StudyStatus) -> str:
-    """Returns how many trials are done."""
-    over = sum(each.is_over for each in status.trials)
-    failed = sum(map(_has_failed, status.trials))
-    what = f"{spec.objective.metric} of {over}/{len(plan_of(spec))} trials"
-    return what + (f", {failed} failed" if failed else "")
-
-
-def _points(spec: StudySpec, status: StudyStatus) -> str:
-    outcomes = outcomes_of(spec, status.trials)
-    best = best_of(outcomes, spec.objective)
-    rows = [point_cells(each, is_best=each is best) for each in ranked(outcomes, spec.objective)]
-    return columns([point_headings(spec), *rows])
-
-
-def point_headings(spec: StudySpec) -> list[str]:
-    """Returns the headings of `point_cells`."""
-    measured = f"{spec.objective.metric.upper()} (MEAN, 95%)"
-    return [*(each.name.upper() for each in spec.parameters), "TRIALS", measured, "STD", "MIN", "MAX", ""]
-
-
-def point_cells(outcome: PointOutcome, *, is_best: bool) -> list[str]:
-    """Returns a row of the table of points."""
-    values = outcome.values
-    spread = [_number(outcome.deviation), _number(min(values, default=None)), _number(max(values, default=None))]
-    over = sum(each.is_over for each in outcome.trials)
-    trials = f"{over}/{outcome.planned}" + (f", {outcome.failed} failed" if outcome.failed else "")
-    cells = [text_of(value) for _, value in outcome.point]
-    return [*cells, trials, interval_text(outcome), *spread, _BEST if is_best else ""]
-
-
-def interval_text(outcome: PointOutcome) -> str:
-    """Returns the mean with its interval, as far as there are values."""
-    margin = "" if outcome.margin is None else f" ± {_number(outcome.margin)}"
-    return _number(outcome.mean) + margin
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What begins a formula in a spreadsheet, where a cell is text."""
 
 
 def trials_csv(spec: StudySpec, status: StudyStatus) -> str:
@@ -76,27 +25,41 @@ def trials_csv(spec: StudySpec, status: StudyStatus) -> str:
     names = [each.name for each in spec.parameters]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["trial", *names, "seed", "phase", *metrics, "message"])
+    writer.writerow(["trial", *names, "seed", "phase", *map(_harmless, metrics), "message"])
     for each in status.trials:
         numbers = [(each.metrics or {}).get(name, "") for name in metrics]
         values = [_cell(each.parameters.get(name)) for name in names]
-        writer.writerow([each.number, *values, _cell(each.seed), each.phase, *numbers, each.message or ""])
+        writer.writerow([each.number, *values, _cell(each.seed), each.phase, *numbers, _harmless(each.message or "")])
     return text.getvalue()
 
 
-def study_data(study: dict[str, Any], spec: StudySpec, status: StudyStatus) -> dict[str, Any]:
+def study_data(
+    study: dict[str, Any], spec: StudySpec, status: StudyStatus, baseline: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Returns a study as programs read it: what is recorded, and what follows from it for each point.
 
     Args:
         study: The recorded study.
         spec: Its spec.
         status: Its status.
+        baseline: Values of the point that the best one is compared with; None for the first point.
     """
     outcomes = outcomes_of(spec, status.trials)
     best = best_of(outcomes, spec.objective)
+    compared = comparison_of(spec, status, baseline)
+    influences = influences_of(spec, status)
     points = [_point_data(each, spec) for each in ranked(outcomes, spec.objective)]
-    summary = {"points": points, **({"best": _point_data(best, spec)} if best else {})}
+    summary = {
+        "points": points,
+        **({"best": _point_data(best, spec)} if best else {}),
+        **({"comparison": compared.to_dict()} if compared else {}),
+        **({"influences": [_influence_data(each) for each in influences]} if influences else {}),
+    }
     return {**study, "status": {**study["status"], **summary}}
+
+
+def _influence_data(influence: Influence) -> dict[str, Any]:
+    return {"parameter": influence.name, "share": influence.share, "byChance": influence.by_chance}
 
 
 def _point_data(outcome: PointOutcome, spec: StudySpec) -> dict[str, Any]:
@@ -115,13 +78,20 @@ def _point_data(outcome: PointOutcome, spec: StudySpec) -> dict[str, Any]:
     }
 
 
-def _has_failed(trial: TrialStatus) -> bool:
-    return trial.phase == TrialPhase.FAILED
-
-
-def _number(value: float | None) -> str:
-    return _NOTHING if value is None else in_digits(value)
-
-
 def _cell(value: Value | None) -> str:
-    return "" if value is None else text_of(value)
+    if value is None:
+        return ""
+    return _harmless(value) if isinstance(value, str) else text_of(value)
+
+
+def _harmless(text: str) -> str:
+    """Returns text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,7 +1,7 @@
 """A study while it runs: a table on a terminal, and a line for each trial that has ended elsewhere."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -15,17 +15,16 @@ from qtj.local.store import Change
 from qtj.runs.line_view import LineView, key_of
 from qtj.runs.status_text import facts_of
 from qtj.runs.timeline import duration_text
-from qtj.studies.table import counts_text, point_cells, point_headings
+from qtj.studies.words import counts_text, point_cells, point_headings, setting_text
 from qtj.terminal.signals import sigterm_exits
 from qtj.terminal.text import visible
 from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_parameters import text_of
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Key, Resource
 from qtj_operator.core.study.outcome import best_of, outcomes_of, ranked, value_of
 
-__all__ = ["StudyView", "setting_text", "study_view_for"]
+__all__ = ["StudyView", "study_view_for"]
 
 _ROWS = 30
 """Of the table: a longer one would not fit into a terminal."""
@@ -122,16 +121,6 @@ class _Drawn:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self._make()
-
-
-def setting_text(trial: TrialStatus) -> str:
-    """Returns the values and the seed of a trial."""
-    pairs: Mapping[str, object] = {name: text_of(value) for name, value in trial.parameters.items()}
-    return " ".join(f"{name}={text}" for name, text in (*pairs.items(), *_seed(trial)))
-
-
-def _seed(trial: TrialStatus) -> tuple[tuple[str, object], ...]:
-    return () if trial.seed is None else (("seed", trial.seed),)
 
 
 def _trial_line(name: str, trial: TrialStatus, spec: StudySpec) -> str:

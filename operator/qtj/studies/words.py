@@ -1,0 +1,77 @@
+"""The words about a study that page and terminal share: how it stands, and the row of each of its points."""
+
+from collections.abc import Iterable
+
+from qtj_contract.digits import in_digits
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_parameters import Value, text_of
+from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.core.study.outcome import PointOutcome
+from qtj_operator.core.study.plan import plan_of
+
+__all__ = [
+    "counts_text",
+    "headline_of",
+    "interval_text",
+    "pairs_text",
+    "point_cells",
+    "point_headings",
+    "setting_text",
+]
+
+_NOTHING = "-"
+_BEST = "best"
+
+
+def headline_of(name: str, status: StudyStatus) -> str:
+    """Returns how a study stands."""
+    return f"{name} is {status.phase}" + (f": {status.message}" if status.message else "")
+
+
+def counts_text(spec: StudySpec, status: StudyStatus) -> str:
+    """Returns how many trials are done."""
+    over = sum(each.is_over for each in status.trials)
+    failed = sum(map(_has_failed, status.trials))
+    what = f"{spec.objective.metric} of {over}/{len(plan_of(spec))} trials"
+    return what + (f", {failed} failed" if failed else "")
+
+
+def pairs_text(values: Iterable[tuple[str, Value]]) -> str:
+    """Returns values with their names in one line."""
+    return " ".join(f"{name}={text_of(value)}" for name, value in values)
+
+
+def setting_text(trial: TrialStatus) -> str:
+    """Returns the values and the seed of a trial."""
+    seed: dict[str, Value] = {} if trial.seed is None else {"seed": trial.seed}
+    return pairs_text({**trial.parameters, **seed}.items())
+
+
+def point_headings(spec: StudySpec) -> list[str]:
+    """Returns the headings of `point_cells`."""
+    measured = f"{spec.objective.metric.upper()} (MEAN, 95%)"
+    return [*(each.name.upper() for each in spec.parameters), "TRIALS", measured, "STD", "MIN", "MAX", ""]
+
+
+def point_cells(outcome: PointOutcome, *, is_best: bool) -> list[str]:
+    """Returns a row of the table of points."""
+    values = outcome.values
+    spread = [_number(outcome.deviation), _number(min(values, default=None)), _number(max(values, default=None))]
+    over = sum(each.is_over for each in outcome.trials)
+    trials = f"{over}/{outcome.planned}" + (f", {outcome.failed} failed" if outcome.failed else "")
+    cells = [text_of(value) for _, value in outcome.point]
+    return [*cells, trials, interval_text(outcome), *spread, _BEST if is_best else ""]
+
+
+def interval_text(outcome: PointOutcome) -> str:
+    """Returns the mean with its interval, as far as there are values."""
+    margin = "" if outcome.margin is None else f" ± {_number(outcome.margin)}"
+    return _number(outcome.mean) + margin
+
+
+def _has_failed(trial: TrialStatus) -> bool:
+    return trial.phase == TrialPhase.FAILED
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else in_digits(value)

@@ -14,7 +14,7 @@ from bench.spot_cluster import Course, Times, simulated
 _MINUTES = (1, 5, 30)
 
 
-def table(hours: float, nodes: list[float], seed: int) -> Iterator[str]:
+def table(preemptions: int, nodes: list[float], seed: int) -> Iterator[str]:
     """Yields the lines of a Markdown table."""
     yield "| a preemption every | a new node after | elastic | goodput | to the next step, median | longest |"
     yield "|---|---|---|---|---|---|"
@@ -22,8 +22,10 @@ def table(hours: float, nodes: list[float], seed: int) -> Iterator[str]:
         for node in nodes:
             for elastic in (False, True):
                 times = Times(node=node)
-                every = 60.0 * minutes
-                course = asyncio.run(simulated(elastic=elastic, every=every, hours=hours, times=times, seed=seed))
+                hours = preemptions * minutes / 60
+                course = asyncio.run(
+                    simulated(elastic=elastic, every=60.0 * minutes, hours=hours, times=times, seed=seed)
+                )
                 cells = (f"{minutes} min", f"{node:.0f} s", "yes" if elastic else "no", *_numbers(course))
                 yield f"| {' | '.join(cells)} |"
 
@@ -36,11 +38,11 @@ def _numbers(course: Course) -> tuple[str, ...]:
 def main() -> None:
     """Prints the table line by line."""
     parser = argparse.ArgumentParser(prog="python -m bench.spot", description=__doc__)
-    parser.add_argument("--hours", type=float, default=8, help="how long each job is watched")
+    parser.add_argument("--preemptions", type=int, default=60, help="how many each job has, on average")
     parser.add_argument("--nodes", type=float, nargs="+", default=[60, 600], help="seconds until there is a new node")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for line in table(options.hours, options.nodes, options.seed):
+    for line in table(options.preemptions, options.nodes, options.seed):
         print(line, flush=True)
 
 

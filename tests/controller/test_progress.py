@@ -307,7 +307,9 @@ async def test_whoever_is_not_asked_any_more_is_forgotten() -> None:
 def test_followers_are_asked_in_turn() -> None:
     poller = ProgressPoller(lambda _: None)
     followers = {ReplicaId(Role.WORKER, index): f"127.0.0.{10 + index}" for index in range(1, 21)}
-    poller.ask(KEY, {}, followers)
+    poller.ask(KEY, {CHIEF: LEADER}, followers)
+    assert poller._turn(KEY, 0.0) == [], "their leader has told nothing yet"
+    poller._latest[KEY, CHIEF] = Progress(epoch=1)
 
     rounds = [{replica.index for replica, _ in poller._turn(KEY, now)} for now in (0.0, 5.0, 10.0, 15.0, 31.0)]
 
@@ -321,13 +323,14 @@ async def test_what_a_follower_tells_is_no_reason_to_look_and_known_until_it_is_
     poller = ProgressPoller(hints.append)
     follower = ReplicaId(Role.WORKER, 1)
     said = json.dumps({"epoch": 1, "step": 7, "stepTimes": {"seconds": 1, "own": 0.5, "steps": 9, "span": 9}})
-    poller.ask(KEY, {}, {follower: OTHER})
+    poller._period = 0.01
+    poller.ask(KEY, {CHIEF: LEADER}, {follower: OTHER})
 
-    async with leader(lambda: said, OTHER), polling(poller):
+    async with leader(Progress(epoch=1).to_json), leader(lambda: said, OTHER), polling(poller):
         await soon(lambda: poller.heard(KEY, follower) is not None)
     heard = poller.heard(KEY, follower)
-    poller.ask(KEY, {}, {})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
 
     assert heard is not None
     assert heard.beat == Heartbeat(step=7, times=StepTimes(seconds=1, own=0.5, steps=9, span=9))
-    assert (hints, poller.latest(KEY, follower), poller.heard(KEY, follower)) == ([], None, None)
+    assert (hints, poller.latest(KEY, follower), poller.heard(KEY, follower)) == ([KEY], None, None)

@@ -99,7 +99,13 @@ class Poller(ABC):
             await asyncio.sleep(self._period)
 
     def _turn(self, key: Key, now: float) -> list[tuple[ReplicaId, str]]:
-        """Returns the followers of a job that are asked in this round: those that were not asked for the longest."""
+        """Returns the followers of a job that are asked in this round: those that were not asked for the longest.
+
+        None before the leader has answered: where programs have no endpoint, or are out of reach, each request takes
+        two seconds, in which others are not asked.
+        """
+        if not any((key, each) in self._latest for each in self._asked.get(key, ())):
+            return []
         last = {replica: self._last_asked.get((key, replica), -inf) for replica in self._followers[key]}
         due = sorted((each for each, when in last.items() if now - when >= self._pause), key=last.__getitem__)
         turn = due[:_FOLLOWERS]

@@ -83,6 +83,13 @@ def test_a_straggler_recovers_well_below_what_made_it_one() -> None:
         assert (straggler.until is not None) == is_over
 
 
+def test_several_are_counted_in_the_message_and_have_an_event_each() -> None:
+    world = gang(*[took(0.1)] * 6, took(0.9), took(0.8))
+
+    assert [message.split()[0] for _, message in events_of(world)] == ["worker-6", "worker-7"]
+    assert message_of(world).endswith("that of its peers 0.1 s; slow replicas besides: 1")
+
+
 def test_two_workers_and_many() -> None:
     assert stragglers_of(took(0.3), took(0.7)) == ["worker-1"]
     assert stragglers_of(*[took(0.1)] * 6, took(0.9), took(0.8)) == ["worker-6", "worker-7"]

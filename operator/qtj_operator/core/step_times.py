@@ -105,8 +105,8 @@ def slow_sentence(steps: StepsStatus | None) -> str:
     present = [each for each in (steps.stragglers if steps else ()) if each.until is None]
     if not present:
         return ""
-    others = f", and so are {len(present) - 1} others" if len(present) > 1 else ""
-    return f"{straggler_text(present[0])}{others}"
+    others = len(present) - 1
+    return straggler_text(present[0]) + (f"; slow replicas besides: {others}" if others else "")
 
 
 def straggler_text(straggler: Straggler) -> str:

@@ -225,6 +225,10 @@ bench-scale: $(STAMP) ## Many jobs at once, beside a bare client and the operato
 bench-training: $(STAMP) ## A training step beside the engine, and two workers beside one (half an hour; BENCH="--qubits 8" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.training $(BENCH)
 
+.PHONY: bench-spot
+bench-spot: $(STAMP) ## Lost worker to next step and cost of checkpoints on this machine, and simulated goodput on spot nodes (half an hour)
+	PYTHONPATH=. $(BIN)/python -m bench.spot_here
+	PYTHONPATH=. $(BIN)/python -m bench.spot $(BENCH)
 .PHONY: bench-start
 bench-start: $(STAMP) ## From `qtj run` to the first step, part by part (a minute; BENCH="--before FOLDER" for another checkout too)
 	PYTHONPATH=. $(BIN)/python -m bench.start $(BENCH)

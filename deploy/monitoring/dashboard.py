@@ -37,9 +37,9 @@ class Panel:
     stacked: bool = False
 
 
-def _by_job(metric: str) -> str:
+def _by_job(metric: str, of: str = "max") -> str:
     """Returns the number of each chosen job: every replica answers, and the leader is ahead."""
-    return f'max by (namespace, quantum_job) (qtj_training_{metric}{{namespace=~"$namespace", quantum_job=~"$job"}})'
+    return f'{of} by (namespace, quantum_job) (qtj_training_{metric}{{namespace=~"$namespace", quantum_job=~"$job"}})'
 
 
 def _by_operator(metric: str) -> str:
@@ -123,6 +123,9 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         _of_training("Accuracy on the held-out set", _by_job("accuracy"), "percentunit"),
         _of_training("Epochs finished, of those asked for", f"{_by_job('epoch')} / {_by_job('epochs')}", "percentunit"),
         _of_training("Examples per second", _by_job("examples_per_second")),
+        _of_training("Seconds of a step", _by_job("step_seconds"), "s"),
+        _of_training("Own part of a step, of the slowest replica", _by_job("own_step_seconds"), "s"),
+        _of_training("Own part of a step, of the fastest replica", _by_job("own_step_seconds", "min"), "s"),
         _of_training("Variance of the gradient (vanishing: a barren plateau)", _by_job("gradient_variance"), "sci"),
     ),
     "Operator": (

@@ -9,7 +9,7 @@ A program that only reads ``TF_CONFIG``, without this package, works too. Its we
 
 from qtj_contract.captures import MOST_CAPTURES, Capture, CaptureRecord, parse_captures
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
-from qtj_contract.heartbeat import Heartbeat, progress_deadline
+from qtj_contract.heartbeat import Heartbeat, StepTimes, progress_deadline
 from qtj_contract.printable import printable
 from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
 from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in, named_numbers
@@ -42,6 +42,7 @@ __all__ = [
     "Heartbeat",
     "ProfileSchedule",
     "Progress",
+    "StepTimes",
     "TerminationMessage",
     "Weights",
     "activity_in",

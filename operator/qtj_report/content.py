@@ -137,6 +137,8 @@ class Content:
         done: The epochs that are finished, as far as the status tells.
         last_loss: The last training loss that the status has.
         kept_epoch: With early stopping, the epoch whose weights are stored.
+        step: How long a step of the last attempt took, in words.
+        stragglers: Sentences about replicas of that attempt for which the others waited.
         epochs: Its epochs, in order.
         metrics: The final metrics, by name.
         measured_by: What measured them: inference or training.
@@ -163,6 +165,8 @@ class Content:
     done: int = 0
     last_loss: float | None = None
     kept_epoch: int | None = None
+    step: str = ""
+    stragglers: Sequence[str] = ()
     epochs: Sequence[EpochRecord] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     measured_by: str = "training"

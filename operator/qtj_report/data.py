@@ -21,6 +21,8 @@ def report_data(found: Content) -> Mapping[str, Any]:
         "message": found.headline,
         "epochs": found.asked,
         "history": [_epoch(each) for each in found.epochs],
+        "step": found.step or None,
+        "stragglers": list(found.stragglers),
         "metrics": {name: _finite(value) for name, value in found.metrics.items()},
         "predictions": found.predictions and _scores(found.predictions),
         "programs": {path: _program(each) for path, each in found.programs.items()},

@@ -93,6 +93,10 @@ def _resources(found: Content) -> Iterator[tuple[str, Child]]:
     if trained and found.replicas:
         count = sum(found.replicas.values())
         yield "replica time", f"{duration(trained * count)} ({count} × {duration(trained)} of training)"
+    if found.step:
+        yield "a step", found.step
+    if found.stragglers:
+        yield "stragglers", "; ".join(found.stragglers)
     if found.examples_per_second:
         yield "throughput", f"{number(found.examples_per_second)} training examples per second"
     for kind, amounts in found.resources.items():

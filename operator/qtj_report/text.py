@@ -26,6 +26,9 @@ def report_text(found: Content) -> Iterator[str]:
     yield from _loss(found)
     yield from _held_out_loss(found.epochs)
     yield from _accuracy(found.epochs)
+    if found.step:
+        yield f"step           {found.step}"
+    yield from (f"{_INDENT}{each}" for each in found.stragglers)
     for name, value in found.metrics.items():
         yield f"{metric_name(name, found.measured_by):<14} {in_digits(value)} ({found.measured_by})"
     if found.predictions:

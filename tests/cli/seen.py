@@ -46,7 +46,5 @@ def seen(
     )
 
 
-def replica(
-    name: str, state: str = "Running", *, node: str | None = None, exit_code: int | None = None, restarts: int = 0
-) -> Replica:
-    return Replica(name=name, state=state, node=node, exit_code=exit_code, restarts=restarts)
+def replica(name: str, state: str = "Running", **more: Any) -> Replica:
+    return Replica(name=name, state=state, **more)

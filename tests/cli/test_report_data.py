@@ -47,6 +47,8 @@ def test_programs_get_the_numbers_of_the_report_and_null_for_what_is_not_finite(
                 "scores": {"val_auc": 0.75},
             },
         ],
+        "step": None,
+        "stragglers": [],
         "metrics": {"mse": 0.5},
         "predictions": {
             "examples": 7, "stored": 3, "judged": 2, "classes": ["cat", "dog"], "right": 1,

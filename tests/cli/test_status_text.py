@@ -19,7 +19,7 @@ def test_the_longest_name_of_a_metric_is_apart_from_its_value() -> None:
 
 def test_replicas_are_a_table_with_node_exit_code_and_restarts() -> None:
     replicas = [
-        replica("worker-0", "Running", node="node-1", restarts=2),
+        replica("worker-0", "Running", node="node-1", restarts=2, own_seconds=0.2),
         replica("worker-1", "Failed", node="node-2", exit_code=137, restarts=2),
         replica("worker-2", "ImagePullBackOff"),
     ]
@@ -27,11 +27,20 @@ def test_replicas_are_a_table_with_node_exit_code_and_restarts() -> None:
     table = status_text(seen(replicas=replicas)).split("\n\n")[1]
 
     assert table.splitlines() == [
-        "REPLICA    STATE              NODE     EXIT CODE   RESTARTS",
-        "worker-0   Running            node-1   -           2",
-        "worker-1   Failed             node-2   137         2",
-        "worker-2   ImagePullBackOff   -        -           0",
+        "REPLICA    STATE              NODE     EXIT CODE   RESTARTS   OWN STEP",
+        "worker-0   Running            node-1   -           2          0.2 s",
+        "worker-1   Failed             node-2   137         2          -",
+        "worker-2   ImagePullBackOff   -        -           0          -",
     ]
+
+
+def test_steps_have_the_parts_of_the_fastest_and_the_slowest_replica() -> None:
+    times = {"leastOwnSeconds": 0.2, "medianOwnSeconds": 0.3, "mostOwnSeconds": 0.9}
+    steps = {"seconds": 1.25, "replicas": 3, **times, "time": "2030-01-01T12:00:00Z"}
+
+    own = "of which a replica needs 0.2 to 0.9 s for its own part"
+    assert f"step        1.25 s, {own}" in status_text(seen(steps=steps))
+    assert "step        1.25 s\n" in status_text(seen(steps={**steps, "replicas": 1}))
 
 
 def test_progress_has_the_time_left_and_a_curve_of_the_loss() -> None:
@@ -63,7 +72,7 @@ def test_several_jobs_have_a_row_each_and_replicas_only_while_they_are_active() 
         ["qcnn", "Running", "-", "2/2", "3/25", "0.25", "-", "-", "0", "24s"],
         ["old", "Complete", "-", "2/2", "-", "-", "-", "-", "0", "24s"],
     ]
-    assert [line.split() for line in replicas.splitlines()[1:]] == [["qcnn", "worker-0", "Running", "-", "-", "0"]]
+    assert [line.split() for line in replicas.splitlines()[1:]] == [["qcnn", "worker-0", "Running", "-", "-", "0", "-"]]
 
 
 def test_what_a_job_has_from_its_platform_is_told() -> None:

@@ -106,6 +106,7 @@ class Replicas:
         evaluator: What an evaluator reports.
         beats: What replicas tell of their last steps.
         asked: Addresses by replica, of each job.
+        followers: Those of replicas that are asked now and then.
     """
 
     def __init__(self) -> None:
@@ -113,9 +114,11 @@ class Replicas:
         self.evaluator: Progress | None = None
         self.beats: dict[ReplicaId, Heard] = {}
         self.asked: dict[Key, Mapping[ReplicaId, str]] = {}
+        self.followers: dict[Key, Mapping[ReplicaId, str]] = {}
 
-    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str], followers: Mapping[ReplicaId, str]) -> None:
         self.asked[key] = replicas
+        self.followers[key] = followers
 
     def latest(self, _key: Key, replica: ReplicaId) -> Progress | None:
         return self.evaluator if replica == EVALUATOR else self.leader

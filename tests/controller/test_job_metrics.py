@@ -144,3 +144,15 @@ def test_two_hundred_namespaces_have_series_of_their_own_and_the_rest_has_one() 
 def _failed(registry: CollectorRegistry, namespace: str, reason: str) -> float | None:
     labels = {"job_namespace": namespace, "reason": reason}
     return registry.get_sample_value("qtj_jobs_failed_total", labels)
+
+
+def test_replicas_that_are_slow_now_are_counted() -> None:
+    found = [{"replica": "worker-1"}, {"replica": "worker-2", "until": "2030-01-01T12:00:00Z"}]
+    memory = JobMemory()
+
+    def slow(phase: str) -> int:
+        meta = {"creationTimestamp": "2030-01-01T12:00:00Z"}
+        memory.shows({"metadata": meta, "status": {"phase": phase, "steps": {"stragglers": found}}})
+        return memory.stragglers
+
+    assert (slow("Running"), slow("Restarting")) == (1, 0)

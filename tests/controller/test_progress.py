@@ -1,6 +1,7 @@
 """Asking leading replicas for their progress: a program may answer anything, or not at all."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import web
 
-from qtj_contract import MOST_CAPTURES, PROGRESS_LIMIT, PROGRESS_PATH, CaptureRecord, Heartbeat, Progress
+from qtj_contract import MOST_CAPTURES, PROGRESS_LIMIT, PROGRESS_PATH, CaptureRecord, Heartbeat, Progress, StepTimes
 from qtj_operator.api.job import EVALUATOR, METRICS_PORT, ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.cluster.progress import ProgressPoller
@@ -71,7 +72,7 @@ async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
     said = Progress(epoch=3, epochs=25, step=120, loss=0.25)
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
     assert poller.latest(KEY, CHIEF) is None
 
     async with leader(said.to_json), polling(poller):
@@ -86,7 +87,7 @@ async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_
     poller = ProgressPoller(hints.append)
     poller._period = 0.01
     said = [Progress(epoch=1, step=1)]
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
 
     async def after(progress: Progress) -> int:
         """How many looks there were once this is known."""
@@ -110,7 +111,7 @@ async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_
 async def test_a_leader_cannot_send_the_operator_to_others() -> None:
     asked: list[str] = []
     poller = ProgressPoller(lambda _: None)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
 
     def elsewhere() -> str:
         asked.append("leader")
@@ -136,12 +137,12 @@ async def _fetched(poller: ProgressPoller) -> bytes | None:
 async def test_a_leader_that_has_ended_is_forgotten() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
     async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
         await soon(lambda: bool(hints))
 
-    poller.ask(KEY, {})
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {}, {})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
 
     assert poller.latest(KEY, CHIEF) is None, "what an earlier attempt said counts for nothing"
 
@@ -150,13 +151,13 @@ async def test_leader_and_evaluator_of_a_job_are_known_apart() -> None:
     told, measured = Progress(epoch=3, loss=0.5), Progress(epoch=2, validation_loss=0.25)
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller.ask(KEY, {CHIEF: LEADER, EVALUATOR: OTHER})
+    poller.ask(KEY, {CHIEF: LEADER, EVALUATOR: OTHER}, {})
 
     async with leader(told.to_json), leader(measured.to_json, OTHER), polling(poller):
         await soon(lambda: hints == [KEY, KEY])
 
     assert (poller.latest(KEY, CHIEF), poller.latest(KEY, EVALUATOR)) == (told, measured)
-    poller.ask(KEY, {EVALUATOR: OTHER})
+    poller.ask(KEY, {EVALUATOR: OTHER}, {})
     assert (poller.latest(KEY, CHIEF), poller.latest(KEY, EVALUATOR)) == (None, measured)
 
 
@@ -212,7 +213,7 @@ async def test_nonsense_is_no_progress_and_ends_nothing(said: str | bytes) -> No
         return said
 
     poller = ProgressPoller(lambda _: None)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
     async with leader(nonsense), polling(poller) as task:
         await soon(lambda: bool(asked))
         await asyncio.sleep(0.1)
@@ -223,7 +224,7 @@ async def test_nonsense_is_no_progress_and_ends_nothing(said: str | bytes) -> No
 
 async def test_a_leader_out_of_reach_has_no_progress_and_ends_nothing() -> None:
     poller = ProgressPoller(lambda _: None)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
 
     async with polling(poller) as task:
         await asyncio.sleep(0.2)
@@ -236,8 +237,8 @@ async def test_a_leader_that_never_answers_holds_up_no_other() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
     silent = await asyncio.start_server(_never, "127.0.0.3", METRICS_PORT)
-    poller.ask(("lab", "silent"), {CHIEF: "127.0.0.3"})
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(("lab", "silent"), {CHIEF: "127.0.0.3"}, {})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
 
     async with leader(Progress(epoch=1, epochs=2, step=3).to_json), polling(poller):
         await soon(lambda: hints == [KEY])
@@ -268,7 +269,7 @@ async def test_a_process_that_is_stopped_is_told_from_one_that_is_gone() -> None
     """The kernel of a stopped process still takes its connections."""
     poller = ProgressPoller(lambda _: None)
     poller._period = 0.01
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", _SERVER, stdout=subprocess.PIPE)
     assert process.stdout
     await process.stdout.readline()
@@ -294,10 +295,42 @@ async def test_a_process_that_is_stopped_is_told_from_one_that_is_gone() -> None
 
 async def test_whoever_is_not_asked_any_more_is_forgotten() -> None:
     poller = ProgressPoller(lambda _: None)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
     async with polling(poller):
         await soon(lambda: poller.heard(KEY, CHIEF) is not None)
 
-        poller.ask(KEY, {})
+        poller.ask(KEY, {}, {})
 
         assert poller.heard(KEY, CHIEF) is None
+
+
+def test_followers_are_asked_in_turn() -> None:
+    poller = ProgressPoller(lambda _: None)
+    followers = {ReplicaId(Role.WORKER, index): f"127.0.0.{10 + index}" for index in range(1, 21)}
+    poller.ask(KEY, {CHIEF: LEADER}, followers)
+    assert poller._turn(KEY, 0.0) == [], "their leader has told nothing yet"
+    poller._latest[KEY, CHIEF] = Progress(epoch=1)
+
+    rounds = [{replica.index for replica, _ in poller._turn(KEY, now)} for now in (0.0, 5.0, 10.0, 15.0, 31.0)]
+
+    assert [len(each) for each in rounds] == [8, 8, 4, 0, 8]
+    assert rounds[0] | rounds[1] | rounds[2] == set(range(1, 21))
+    assert rounds[4] == rounds[0]
+
+
+async def test_what_a_follower_tells_is_no_reason_to_look_and_known_until_it_is_asked_no_more() -> None:
+    hints: list[Key] = []
+    poller = ProgressPoller(hints.append)
+    follower = ReplicaId(Role.WORKER, 1)
+    said = json.dumps({"epoch": 1, "step": 7, "stepTimes": {"seconds": 1, "own": 0.5, "steps": 9, "span": 9}})
+    poller._period = 0.01
+    poller.ask(KEY, {CHIEF: LEADER}, {follower: OTHER})
+
+    async with leader(Progress(epoch=1).to_json), leader(lambda: said, OTHER), polling(poller):
+        await soon(lambda: poller.heard(KEY, follower) is not None)
+    heard = poller.heard(KEY, follower)
+    poller.ask(KEY, {CHIEF: LEADER}, {})
+
+    assert heard is not None
+    assert heard.beat == Heartbeat(step=7, times=StepTimes(seconds=1, own=0.5, steps=9, span=9))
+    assert (hints, poller.latest(KEY, follower), poller.heard(KEY, follower)) == ([KEY], None, None)

@@ -63,7 +63,7 @@ async def test_the_first_pass_only_records_and_the_second_acts_before_it_records
 
 async def test_a_job_that_is_gone_is_left_alone_and_nobody_asks_for_its_progress() -> None:
     lab = Lab()
-    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"})
+    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"}, {})
 
     assert await lab.passes() is None
     assert lab.client.calls == ["get quantumtrainingjobs qcnn"]
@@ -77,7 +77,7 @@ async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
         Resource.QUANTUM_TRAINING_JOBS, *KEY, metadata={**(await lab.job())["metadata"], "finalizers": ["x/y"]}
     )
     lab.cluster.store.delete(Resource.QUANTUM_TRAINING_JOBS, *KEY)
-    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"})
+    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"}, {})
 
     assert await lab.passes() is None
     assert lab.client.writes == []
@@ -88,7 +88,7 @@ async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
 async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, Any]) -> None:
     lab = Lab()
     await lab.applies(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
-    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"})
+    lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"}, {})
     for status in ({}, {"phase": "Running", "attempt": 3, "ofALaterVersion": True}):
         written: dict[str, Any] = {"status": status} if status else {}
         lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, **written)

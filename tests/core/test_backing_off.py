@@ -83,6 +83,13 @@ def test_a_gang_that_ran_for_ten_minutes_restarts_at_once() -> None:
     assert len(world.recorded(later(minutes=10)).without_pods().decide(later(minutes=10)).actions) == 2
 
 
+def test_a_disruption_of_a_gang_that_ran_for_half_a_minute_has_no_longer_pause() -> None:
+    world = running_job(restarts=5, backoff_limit=9).with_pod("worker-1", exit_code=143, disrupted=True)
+
+    assert world.recorded(later(seconds=29)).job.status.consecutive_failures == 6
+    assert world.recorded(later(seconds=30)).job.status.consecutive_failures == 1
+
+
 def test_pods_that_are_there_already_are_joined_by_the_rest_at_once() -> None:
     world = waiting_job(5).with_pod("worker-0")
 

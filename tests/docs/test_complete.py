@@ -45,6 +45,7 @@ def test_every_metric_is_described() -> None:
 
     telemetry = Telemetry(Progress(epoch=0))
     telemetry.step(telemetry.progress)
+    telemetry.clock.recent.add(1.0, 0.5)
 
     exported |= {f"qtj_training_{name}" for name in _GAUGES} | {family.name for family in telemetry.collect()}
     assert exported == METRICS

@@ -66,9 +66,9 @@ class Asked:
         self._clock = clock
         self._since: dict[tuple[Key, ReplicaId], datetime] = {}
 
-    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str], followers: Mapping[ReplicaId, str]) -> None:
         """Asks these replicas from now on, and no others."""
-        asked = {(key, each) for each in replicas}
+        asked = {(key, each) for each in (*replicas, *followers)}
         self._since = {each: since for each, since in self._since.items() if each in asked or each[0] != key}
         for each in asked:
             self._since.setdefault(each, self._clock())

@@ -48,7 +48,7 @@ async def test_no_answer_ends_the_polling() -> None:
         writer.close()
 
     poller = EagerPoller(lambda _: None)
-    poller.ask(KEY, {CHIEF: LEADER})
+    poller.ask(KEY, {CHIEF: LEADER}, {})
     async with await asyncio.start_server(answer, LEADER, METRICS_PORT), polling(poller) as task:
         await soon(lambda: served > COUNT or task.done(), seconds=240)
         assert not task.done(), f"seed {seed}, answer {served}: {task.exception()!r}"

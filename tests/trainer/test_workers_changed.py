@@ -14,6 +14,10 @@ from tests.trainer.processes import Ended, Process, Trainer
 SIZES = (2, 4, 1, 3)
 WHOLE = ("--qubits", "4", "--rounds", "4")
 """Steps so short that each worker takes whole ones, and follows its leader."""
+SHARED = ("--qubits=10", "--filters=8", "--rounds=2")
+"""Longer ones, of which each worker takes a part."""
+SETTINGS = ("--schedule=cosine", "--patience=100", "--clip-norm=1")
+"""What else a restart has to continue: the step of a schedule, and the best epoch."""
 KERAS = """
 from qtj_trainer import Program
 
@@ -112,6 +116,34 @@ def test_whole_steps_have_the_same_digits(trainer: Trainer, tmp_path: Path) -> N
     alone, changed = undisturbed_and_changed(qcnn(trainer, tmp_path, *line), 120)
 
     assert changed.weights.sha256 == alone.weights.sha256
+
+
+@pytest.mark.slow
+def test_whole_steps_do_too_with_an_odd_batch_a_schedule_and_early_stopping(trainer: Trainer, tmp_path: Path) -> None:
+    line = (*WHOLE, *SETTINGS, "--batch-size", "10", "--epochs", "120")
+
+    alone, changed = undisturbed_and_changed(qcnn(trainer, tmp_path, *line), 120)
+
+    assert changed.weights.sha256 == alone.weights.sha256
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [16, 10])
+def test_shared_steps_differ_by_rounding_alone(trainer: Trainer, tmp_path: Path, batch: int) -> None:
+    line = (*SHARED, *SETTINGS, f"--batch-size={batch}", "--epochs=12")
+
+    alone, changed = undisturbed_and_changed(qcnn(trainer, tmp_path, *line), 12)
+
+    assert relative_difference(alone, changed) < 1e-6
+
+
+@pytest.mark.slow
+def test_a_keras_program_whose_batch_divides_by_each_number_of_workers_does_too(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    alone, changed = undisturbed_and_changed(program(trainer, tmp_path, KERAS.replace("batch(16)", "batch(12)")), 12)
+
+    assert relative_difference(alone, changed) < 1e-6
 
 
 @pytest.mark.slow

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 
 from qtj_contract import Heartbeat
+from qtj_trainer.exchange_clock import exchange_seconds
+from qtj_trainer.step_times import RecentSteps
 
 __all__ = ["StepClock"]
 
@@ -38,13 +40,17 @@ class StepClock:
 
     Attributes:
         deadline: Seconds without a step after which the operator restarts the gang; None if it does not.
+        recent: How long the last steps took.
     """
 
     deadline: float | None = None
 
     def __init__(self) -> None:
+        self.recent = RecentSteps()
         self._last: float | None = None
         self._armed = 0.0
+        self._waited: float | None = None
+        """Seconds in exchanges until the last lap; None if something else than steps happened since."""
 
     def step(self) -> None:
         """A step has ended, and another one follows."""
@@ -54,11 +60,21 @@ class StepClock:
             with suppress(ValueError, OSError):  # in a notebook, it may have no file
                 faulthandler.dump_traceback_later(self.deadline * _DUMPED_AFTER, file=sys.__stderr__ or 2)
 
+    def lap(self) -> None:
+        """Measures the step that ends now. Call it before `step`.
+
+        The first step after something else is left out: it may be compiled, and fill buffers of data.
+        """
+        waited, before = exchange_seconds(), self._waited
+        if self._last is not None and before is not None:
+            self.recent.add(time.monotonic() - self._last, waited - before)
+        self._waited = waited
+
     def stop(self) -> None:
         """No step follows soon."""
         if self._last is not None and self.deadline is not None:
             faulthandler.cancel_dump_traceback_later()
-        self._last, self._armed = None, 0.0
+        self._last, self._armed, self._waited = None, 0.0, None
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -81,7 +97,8 @@ class StepClock:
             step: Steps finished.
         """
         age = self.age()
-        return Heartbeat(step=step, age=age, place=_place() if age is not None and age >= _PLACE_AFTER else "")
+        place = _place() if age is not None and age >= _PLACE_AFTER else ""
+        return Heartbeat(step=step, age=age, place=place, times=self.recent.times())
 
 
 def _place() -> str:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from qtj.local.http import get
 from qtj_contract import PROGRESS_PATH, activity_in
-from qtj_operator.api.job import EVALUATOR, ReplicaId
+from qtj_operator.api.job import ReplicaId
 from qtj_operator.controller.client import ApiError, Key
 from qtj_operator.controller.progress import Poller
 
 __all__ = ["LocalPoller"]
 
 _PERIOD_SECONDS = 0.5
+_FOLLOWER_SECONDS = 2.0
 _TIMEOUT_SECONDS = 2.0
 
 
@@ -29,7 +30,7 @@ class LocalPoller(Poller):
         port: Callable[[Key, ReplicaId], int],
         on_activity: Callable[[Key, str], None],
     ) -> None:
-        super().__init__(hint, _PERIOD_SECONDS)
+        super().__init__(hint, _PERIOD_SECONDS, pause=_FOLLOWER_SECONDS)
         self._port = port
         self._on_activity = on_activity
 
@@ -41,6 +42,6 @@ class LocalPoller(Poller):
             raise
         except (OSError, ApiError):
             return None
-        if replica != EVALUATOR and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
+        if self.is_leader(key, replica) and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
             self._on_activity(key, activity)
         return answer.body

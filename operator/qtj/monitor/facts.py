@@ -5,7 +5,7 @@ from typing import Any
 
 from qtj.monitor.replica import Replica, spec_of
 from qtj.monitor.snapshot import Snapshot
-from qtj.runs.summary import epoch_text, loss_text
+from qtj.runs.summary import epoch_text, loss_text, step_text
 from qtj_contract.digits import in_digits
 from qtj_operator.api.platform_policy import Given, given_to
 from qtj_operator.api.reading import read_status
@@ -18,7 +18,7 @@ __all__ = ["REPLICA_HEADINGS", "facts", "last_events", "replica_cells"]
 
 _CURVE = 40
 _EVENTS = 5
-REPLICA_HEADINGS = ("REPLICA", "STATE", "NODE", "EXIT CODE", "RESTARTS")
+REPLICA_HEADINGS = ("REPLICA", "STATE", "NODE", "EXIT CODE", "RESTARTS", "OWN STEP")
 
 
 def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
@@ -30,6 +30,8 @@ def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
         yield "why", seen.why
     yield "began", f"{seen.age} ago" if seen.age != "-" else "-"
     yield from _training(seen)
+    if step := step_text(read_status({"status": status}).steps):
+        yield "step", step
     if evaluation := status.get("evaluation"):
         yield "evaluated", _evaluated(evaluation)
     if status.get("attempt", 1) > 1:
@@ -63,7 +65,8 @@ def _profile(profile: Mapping[str, str]) -> str:
 def replica_cells(replica: Replica) -> Sequence[str]:
     """Returns the row of a replica, below `REPLICA_HEADINGS`."""
     code = "-" if replica.exit_code is None else str(replica.exit_code)
-    return replica.name, replica.state, replica.node or "-", code, str(replica.restarts)
+    own = "-" if replica.own_seconds is None else f"{in_digits(replica.own_seconds)} s"
+    return replica.name, replica.state, replica.node or "-", code, str(replica.restarts), own
 
 
 def last_events(seen: Snapshot) -> Sequence[Object]:

@@ -1,7 +1,7 @@
 """The replicas of a job, and its inference, as tables show them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qtj_operator.api.indexes import parse_indexes
@@ -32,6 +32,7 @@ class Replica:
         node: Where it runs or ran; None if it has had no node, or that is not known any more.
         exit_code: How its program ended; None before that, or if that is not known.
         restarts: How often it was started again.
+        own_seconds: How long it takes for its part of a step; None if the status does not have it.
     """
 
     name: str
@@ -39,10 +40,11 @@ class Replica:
     node: str | None = None
     exit_code: int | None = None
     restarts: int = 0
+    own_seconds: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns it for programs."""
-        known = {"node": self.node, "exitCode": self.exit_code}
+        known = {"node": self.node, "exitCode": self.exit_code, "ownSeconds": self.own_seconds}
         found = {name: value for name, value in known.items() if value is not None}
         return {"name": self.name, "state": self.state, **found, "restarts": self.restarts}
 
@@ -57,7 +59,8 @@ def replicas_of(job: Object, pods: Sequence[Object]) -> Sequence[Replica]:
     status, spec = read_status(job), spec_of(job)
     found = {raw["metadata"]["name"]: parse_pod(raw, main_container_name(spec, raw)) for raw in pods}
     name = job["metadata"]["name"]
-    replicas = [_replica(name, each, found, status) for each in _declared(spec and with_sizes(spec, status.sizes))]
+    sized = spec and with_sizes(spec, status.sizes)
+    replicas = [_with_step(_replica(name, each, found, status), status) for each in _declared(sized)]
     inference = [found[raw["metadata"]["name"]] for raw in pods if _infers(raw)]
     return [*replicas, *_inference(name, inference)]
 
@@ -111,6 +114,11 @@ def _replica(job: str, replica: ReplicaId, pods: Mapping[str, Pod], status: Stat
         before = attempt - 1 + len(failures) - 1
         return Replica(name=short, state="Failed", node=last.node, exit_code=last.exit_code, restarts=before)
     return Replica(name=short, state=UNKNOWN, restarts=attempt - 1)
+
+
+def _with_step(replica: Replica, status: Status) -> Replica:
+    known = {each.replica: each.own_seconds for each in (status.steps.slowest if status.steps else ())}
+    return replace(replica, own_seconds=known.get(replica.name))
 
 
 def _has_succeeded(replica: ReplicaId, status: Status) -> bool:

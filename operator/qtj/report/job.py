@@ -9,10 +9,12 @@ import yaml
 
 from qtj.local.hidden import shown
 from qtj.report.stages import Moment, attempts_of, stages_of
+from qtj.runs.summary import step_text
 from qtj.terminal.text import shell_word
 from qtj_operator.api.job import main_container
 from qtj_operator.api.names import KIND, NEWEST_API_VERSION
 from qtj_operator.api.status import ProgressStatus, Status
+from qtj_operator.core.step_times import straggler_text
 from qtj_report.content import Content, Repetition
 
 __all__ = ["in_utc", "job_content", "with_course"]
@@ -41,6 +43,8 @@ def job_content(title: str, phase: str, headline: str, job: Mapping[str, Any], s
         done=progress.epoch,
         last_loss=progress.loss,
         kept_epoch=(status.weights and progress.best_epoch) or None,
+        step=step_text(status.steps),
+        stragglers=[straggler_text(each) for each in (status.steps.stragglers if status.steps else ())],
         metrics=inferred or status.metrics or {},
         measured_by="inference" if inferred else "training",
         failures=status.failures,

@@ -10,8 +10,19 @@ from qtj.local.progress_log import progress_history
 from qtj.runs.folders import RecordedRun
 from qtj.runs.status_text import STOPPING
 from qtj_contract.digits import in_digits
+from qtj_operator.api.status import StepsStatus
 
-__all__ = ["age_of", "age_text", "began", "epoch_and_loss", "epoch_text", "known_progress", "loss_text", "shown_phase"]
+__all__ = [
+    "age_of",
+    "age_text",
+    "began",
+    "epoch_and_loss",
+    "epoch_text",
+    "known_progress",
+    "loss_text",
+    "shown_phase",
+    "step_text",
+]
 
 
 def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
@@ -41,6 +52,15 @@ def epoch_text(progress: Mapping[str, Any]) -> str:
 def loss_text(progress: Mapping[str, Any]) -> str:
     """Returns the loss; empty where it is not known."""
     return in_digits(progress["loss"]) if progress.get("loss") is not None else ""
+
+
+def step_text(steps: StepsStatus | None) -> str:
+    """Returns how long a step takes, and the part of its replicas; empty where it is not known."""
+    if steps is None:
+        return ""
+    least, most = in_digits(steps.least_own_seconds), in_digits(steps.most_own_seconds)
+    own = f", of which a replica needs {least} to {most} s for its own part" if steps.replicas > 1 else ""
+    return f"{in_digits(steps.seconds)} s{own}"
 
 
 def shown_phase(run: RecordedRun) -> str:

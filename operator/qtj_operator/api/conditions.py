@@ -103,6 +103,7 @@ class Reason(StrEnum):
     SPEC_APPLIED = "SpecApplied"
     # Events about the job
     RESTORED = "Restored"
+    STRAGGLER = "Straggler"
     # Events about children
     REPLICAS_CREATED = "ReplicasCreated"
     SERVICE_REPAIRED = "ServiceRepaired"

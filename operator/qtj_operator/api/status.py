@@ -21,7 +21,10 @@ __all__ = [
     "ProfileStatus",
     "ProgressStatus",
     "ReplicaStatus",
+    "ReplicaSteps",
     "Status",
+    "StepsStatus",
+    "Straggler",
     "TensorBoardStatus",
     "WeightsStatus",
 ]
@@ -148,6 +151,43 @@ class ProfileStatus(Model):
     error: str | None = Field(None, description="Why it failed, or of which replicas there is no profile.")
 
 
+class ReplicaSteps(Model):
+    """How long a replica takes for its part of a step."""
+
+    replica: str = Field(description="Its name within the job, for example worker-1.")
+    own_seconds: float = Field(
+        description="Seconds of a step in which it does not wait for its peers: the median of its last steps."
+    )
+
+
+class Straggler(Model):
+    """A replica for which its peers wait in each step."""
+
+    replica: str = Field(description="Its name within the job, for example worker-1.")
+    node: str | None = Field(None, description="The node it runs on.")
+    own_seconds: float = Field(description="Its own part of a step when it was found, in seconds.")
+    peer_seconds: float = Field(description="The median of that of its peers then.")
+    since: Timestamp = Field(description="When it was found.")
+    until: Timestamp | None = Field(None, description="When it was as fast as its peers again.")
+
+
+class StepsStatus(Model):
+    """How long the steps of the current attempt take, as its replicas measure them."""
+
+    seconds: float = Field(description="Seconds of a step: the median of all replicas that have told it.")
+    replicas: int = Field(description="How many replicas have told it.")
+    least_own_seconds: float = Field(description="The own part of the fastest replica, in seconds.")
+    median_own_seconds: float = Field(description="The median of the own parts of all replicas.")
+    most_own_seconds: float = Field(description="The own part of the slowest replica.")
+    slowest: _Items[ReplicaSteps] = Field((), description="The slowest replicas, at most 8, the slowest first.")
+    stragglers: _Items[Straggler] = Field(
+        (), description="Replicas that were stragglers in this attempt, at most 8, as they were found."
+    )
+    time: Timestamp = Field(
+        description="When this was written. It is written again once a minute at most, if a time changes by a quarter."
+    )
+
+
 class WeightsStatus(Model):
     """The trained weights."""
 
@@ -265,6 +305,9 @@ class Status(WrittenStatus):
     )
     failures: _Items[Failure] = Field((), description="The last replicas that failed, newest last.")
     progress: ProgressStatus | None = Field(None, description="How far training is.")
+    steps: StepsStatus | None = Field(
+        None, description="How long steps take, in the whole gang and for its slowest replicas."
+    )
     evaluation: ProgressStatus | None = Field(
         None, description="What the Evaluator has measured last, and at which epoch and step of the training."
     )

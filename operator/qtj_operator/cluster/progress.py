@@ -15,6 +15,9 @@ _PERIOD_SECONDS = 5.0
 _STEP_SECONDS = 30.0
 """How often the step is written into the status between two epochs: each time costs a pass and a write."""
 
+_FOLLOWER_SECONDS = 30.0
+"""How often followers tell how long their steps take, in a gang of up to 48 of them."""
+
 _TIMEOUT = aiohttp.ClientTimeout(total=2, sock_connect=1.5)
 """Shorter for the connection, which tells a pod that is out of reach from a process that is stopped: its kernel still
 takes connections."""
@@ -28,7 +31,7 @@ class ProgressPoller(Poller):
     """
 
     def __init__(self, hint: Callable[[Key], None]) -> None:
-        super().__init__(hint, _PERIOD_SECONDS, patience=_STEP_SECONDS)
+        super().__init__(hint, _PERIOD_SECONDS, patience=_STEP_SECONDS, pause=_FOLLOWER_SECONDS)
         self._session: aiohttp.ClientSession
 
     async def run(self) -> None:

@@ -137,12 +137,13 @@ class Client(Protocol):
 class ProgressSource(Protocol):
     """Where the progress of running jobs comes from."""
 
-    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str], followers: Mapping[ReplicaId, str]) -> None:
         """Asks these replicas of a job from now on, and no others; drops what others have reported.
 
         Args:
             key: Namespace and name of the job.
-            replicas: The replicas with their IP addresses.
+            replicas: Replicas that are asked all the time, with their IP addresses.
+            followers: Others, which are asked now and then.
         """
         ...
 

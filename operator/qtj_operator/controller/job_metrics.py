@@ -67,7 +67,16 @@ class JobMetrics(Collector):
         replicas = GaugeMetricFamily(
             "qtj_replicas", "Pods of jobs that have a node and have not ended.", labels=["job_namespace", "role"]
         )
-        for family, values in ((jobs, self._counted()), (waits, self._waiting()), (replicas, self._on_nodes())):
+        slow = GaugeMetricFamily(
+            "qtj_stragglers", "Replicas for which their peers wait in each step.", labels=["job_namespace"]
+        )
+        counted = (
+            (jobs, self._counted()),
+            (waits, self._waiting()),
+            (replicas, self._on_nodes()),
+            (slow, self._slow()),
+        )
+        for family, values in counted:
             for labels, value in sorted(values.items()):
                 family.add_metric(labels, value)
             yield family
@@ -82,6 +91,13 @@ class JobMetrics(Collector):
                 labels = self._label(namespace), job.reason
                 longest[labels] = max(longest.get(labels, 0), (now - job.since).total_seconds())
         return longest
+
+    def _slow(self) -> Tally[tuple[str, ...]]:
+        found: Tally[tuple[str, ...]] = Tally()
+        for (namespace, _), job in self._jobs.items():
+            if job.stragglers:
+                found[self._label(namespace),] += job.stragglers
+        return found
 
     def _on_nodes(self) -> Tally[tuple[str, ...]]:
         found: Tally[tuple[str, ...]] = Tally()

@@ -77,6 +77,7 @@ class JobMemory:
         phase: The phase that it had in the last pass.
         reason: The reason that it had with it.
         since: Since when its replicas have not all been running; None where they are.
+        stragglers: How many of its replicas are slow now.
         on_nodes: How many of its pods have a node and have not ended, by role.
         pods: What its pods were parsed into.
         services: What its Services were parsed into.
@@ -94,6 +95,7 @@ class JobMemory:
     phase: str = Phase.PENDING
     reason: str = ""
     since: datetime | None = None
+    stragglers: int = 0
     on_nodes: Mapping[str, int] = field(default_factory=dict)
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
@@ -112,6 +114,8 @@ class JobMemory:
         status = job.get("status", {})
         self.phase, self.reason = status.get("phase") or Phase.PENDING, status.get("reason") or ""
         self.since = _not_running_since(job)
+        stragglers = (status.get("steps") or {}).get("stragglers") or ()
+        self.stragglers = sum("until" not in each for each in stragglers) if self.phase == Phase.RUNNING else 0
 
     def saw(self, seen: Observed) -> None:
         """Remembers which of its pods have a node; a probe has one for a moment, and is no replica."""

@@ -5,9 +5,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 
 from qtj_contract import Progress
-from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.job import EVALUATOR, ReplicaId
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.contact import Contact
 from qtj_operator.core.heard import Heard
@@ -16,13 +17,17 @@ __all__ = ["NoProgress", "Poller"]
 
 _PARALLEL = 32
 
+_FOLLOWERS = 8
+"""How many followers of a job are asked in a round: each request costs this process a millisecond. In a gang of a
+thousand, it takes ten minutes until each was asked."""
+
 _Asked = tuple[Key, ReplicaId]
 
 
 class NoProgress:
     """A `qtj_operator.controller.client.ProgressSource` that asks nobody."""
 
-    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str], followers: Mapping[ReplicaId, str]) -> None:
         """Does nothing."""
 
     def latest(self, _key: Key, _replica: ReplicaId) -> None:
@@ -44,25 +49,36 @@ class Poller(ABC):
         period: Seconds from the end of one round to the next.
         patience: Seconds for which a change of the step alone is kept back: what else there is changes with an epoch
             or a checkpoint.
+        pause: Seconds until a follower is asked again, if it is its turn.
     """
 
-    def __init__(self, hint: Callable[[Key], None], period: float, *, patience: float = 0.0) -> None:
+    def __init__(
+        self, hint: Callable[[Key], None], period: float, *, patience: float = 0.0, pause: float = 0.0
+    ) -> None:
         self._hint = hint
         self._period = period
         self._patience = patience
+        self._pause = pause
         self._hinted: dict[_Asked, tuple[Progress, float]] = {}
         self._asked: dict[Key, Mapping[ReplicaId, str]] = {}
+        self._followers: dict[Key, Mapping[ReplicaId, str]] = {}
+        self._last_asked: dict[_Asked, float] = {}
         self._latest: dict[_Asked, Progress] = {}
         self._contacts: dict[_Asked, Contact] = {}
 
-    def ask(self, key: Key, replicas: Mapping[ReplicaId, str]) -> None:
+    def ask(self, key: Key, replicas: Mapping[ReplicaId, str], followers: Mapping[ReplicaId, str]) -> None:
         """See `ProgressSource.ask`."""
-        for replica in self._asked.pop(key, {}).keys() - replicas.keys():
+        before = self._asked.pop(key, {}).keys() | self._followers.pop(key, {}).keys()
+        for replica in before - replicas.keys():
             self._latest.pop((key, replica), None)
-            self._contacts.pop((key, replica), None)
             self._hinted.pop((key, replica), None)
+        for replica in before - replicas.keys() - followers.keys():
+            self._contacts.pop((key, replica), None)
+            self._last_asked.pop((key, replica), None)
         if replicas:
             self._asked[key] = replicas
+        if followers:
+            self._followers[key] = followers
 
     def latest(self, key: Key, replica: ReplicaId) -> Progress | None:
         """See `ProgressSource.latest`."""
@@ -78,8 +94,27 @@ class Poller(ABC):
         limit = asyncio.Semaphore(_PARALLEL)
         while True:
             asked = [(key, *each) for key, replicas in self._asked.items() for each in replicas.items()]
-            await asyncio.gather(*(self._ask(limit, *each) for each in asked))
+            turns = [(key, *each) for key in self._followers for each in self._turn(key, time.monotonic())]
+            await asyncio.gather(*(self._ask(limit, *each) for each in (*asked, *turns)))
             await asyncio.sleep(self._period)
+
+    def _turn(self, key: Key, now: float) -> list[tuple[ReplicaId, str]]:
+        """Returns the followers of a job that are asked in this round: those that were not asked for the longest.
+
+        None before the leader has answered: where programs have no endpoint, or are out of reach, each request takes
+        two seconds, in which others are not asked.
+        """
+        if not any((key, each) in self._latest for each in self._asked.get(key, ())):
+            return []
+        last = {replica: self._last_asked.get((key, replica), -inf) for replica in self._followers[key]}
+        due = sorted((each for each, when in last.items() if now - when >= self._pause), key=last.__getitem__)
+        turn = due[:_FOLLOWERS]
+        self._last_asked.update({(key, replica): now for replica in turn})
+        return [(replica, self._followers[key][replica]) for replica in turn]
+
+    def is_leader(self, key: Key, replica: ReplicaId) -> bool:
+        """Tells whether a replica is asked all the time, and is no evaluator."""
+        return replica != EVALUATOR and replica in self._asked.get(key, {})
 
     @abstractmethod
     async def fetch(self, key: Key, replica: ReplicaId, address: str) -> bytes | None:
@@ -96,7 +131,8 @@ class Poller(ABC):
                 answer = await self.fetch(key, replica, address)
             except TimeoutError:
                 holds = True
-        if replica not in self._asked.get(key, {}):
+        is_asked = replica in self._asked.get(key, {})
+        if not is_asked and replica not in self._followers.get(key, {}):
             return
         contact = self._contacts.setdefault((key, replica), Contact(began))
         if answer is None:
@@ -104,7 +140,7 @@ class Poller(ABC):
             return
         text = answer.decode(errors="replace")
         contact.answered(text, time.monotonic())
-        answered = Progress.parse(text)
+        answered = Progress.parse(text) if is_asked else None
         if answered is None:
             return
         asked = key, replica

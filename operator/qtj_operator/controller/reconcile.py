@@ -102,7 +102,7 @@ class Reconciler:
             failures.told = message
 
     def _forget(self, key: Key, raw: Object | None) -> None:
-        self.progress.ask(key, {})
+        self.progress.ask(key, {}, {})
         if key not in self.jobs:
             return
         del self.jobs[key]
@@ -122,7 +122,7 @@ class Reconciler:
         memory.unreadable = ""
         seen = await self._observe(job, memory, now)
         decision = decide(seen, now)
-        self.progress.ask((job.namespace, job.name), decision.asked)
+        self.progress.ask((job.namespace, job.name), decision.asked, decision.followers)
         if (found := await self._act(job, decision.actions, memory.actions, now)) is not None:
             seen = replace(seen, obstacle=found)
             decision = decide(seen, now)

@@ -14,6 +14,10 @@ LONGEST_PAUSE = timedelta(seconds=300)
 _RAN_WELL = timedelta(minutes=10)
 """A gang that ran this long did not fail early. The kubelet resets the back-off of a crash loop after the same time."""
 
+_RAN = timedelta(seconds=30)
+"""A gang that ran this long before a disruption. With spot nodes that are preempted every few minutes, the pauses after
+failures would grow to five minutes, although no program fails. This still ends a loop of evictions."""
+
 
 def pause_after(failures: int) -> timedelta:
     """Returns how long to wait after some failures in a row: 0, 1, 3, 7, 15, ... seconds, at most five minutes."""
@@ -36,9 +40,16 @@ def backing_off(seen: Observed, now: datetime) -> Wait | None:
     return Wait(due, conditions=(conditions.not_running(Reason.BACKING_OFF, message),))
 
 
-def failures_in_a_row(seen: Observed, now: datetime) -> int:
-    """Returns how many attempts in a row have ended early, including the one that ends now."""
+def failures_in_a_row(seen: Observed, now: datetime, *, disrupted: bool) -> int:
+    """Returns how many attempts in a row have ended early, including the one that ends now.
+
+    Args:
+        seen: What was observed.
+        now: The time.
+        disrupted: Whether this one ends by a disruption.
+    """
+    enough = _RAN if disrupted else _RAN_WELL
     running = find(seen.job.status.conditions, ConditionType.RUNNING)
-    if running and running.status == "True" and now - running.last_transition_time >= _RAN_WELL:
+    if running and running.status == "True" and now - running.last_transition_time >= enough:
         return 1
     return (seen.job.status.consecutive_failures or 0) + 1

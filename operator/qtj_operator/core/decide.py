@@ -139,6 +139,7 @@ def decide(seen: Observed, now: datetime) -> Decision:
         actions=verdict.actions if isinstance(verdict, Act) else (),
         companions=companion.actions if _leaves_room(verdict) else (),
         asked=seen.asked,
+        followers=seen.followers,
         status=status,
         events=(*events_between(seen.job.status, status), *verdict.events, *companion.events, *again),
         wake_at=earliest(_wake_at(verdict), companion.wake_at, *(timer(seen, after, now) for timer in stage.timers)),

@@ -185,6 +185,7 @@ class Decision:
         actions: Changes to what the job consists of.
         companions: Changes to what accompanies the job: done after the others, and a refusal does not affect the job.
         asked: Replicas that are asked for their progress until the next pass, with their addresses.
+        followers: Replicas that are asked now and then, because nothing is decided at once by what they tell.
         status: The status after the pass.
         events: What to report.
         wake_at: When the next pass is due even if nothing happens.
@@ -193,6 +194,7 @@ class Decision:
     actions: tuple[Action, ...]
     companions: tuple[Action, ...] = ()
     asked: Mapping[ReplicaId, str] = field(default_factory=dict)
+    followers: Mapping[ReplicaId, str] = field(default_factory=dict)
     status: Status
     events: tuple[Event, ...]
     wake_at: datetime | None

@@ -154,7 +154,7 @@ def _next_attempt(
         restarts=seen.restarts + restarts,
         disruptions=seen.disruptions + disruptions or None,
         failures=with_failures(seen, lost, now),
-        consecutive_failures=failures_in_a_row(seen, now),
+        consecutive_failures=failures_in_a_row(seen, now, disrupted=disruptions > 0),
         last_failure_time=now,
         progress=KEEP if seen.leader_done else None,
     )

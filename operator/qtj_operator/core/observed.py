@@ -174,6 +174,13 @@ class Observed:
         return {pod.replica: pod.address for pod in pods if pod.replica and pod.address}
 
     @cached_property
+    def followers(self) -> Mapping[ReplicaId, str]:
+        """The other replicas that take each step, which are asked now and then, with their addresses."""
+        pods = (pod for pod in self.stepping if pod.running and not pod.deleting)
+        asked = {pod.replica: pod.address for pod in pods if pod.replica and pod.address}
+        return {replica: address for replica, address in asked.items() if replica not in self.asked}
+
+    @cached_property
     def gang(self) -> tuple[Pod, ...]:
         """Current pods that need one another."""
         return tuple(pod for pod in self.current if pod.replica and not self.job.stands_alone(pod.replica.role))

@@ -26,6 +26,7 @@ from qtj_operator.core.queued import clocked, is_held
 from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.resized import not_taken
 from qtj_operator.core.slow_start import slow_start
+from qtj_operator.core.step_times import new_stragglers, slow_sentence, step_times
 
 __all__ = [
     "NEVER_STARTED",
@@ -68,13 +69,14 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     base = base.changed(replicas=replicas, ready=f"{ready}/{size}")
     if before.attempt and has_run(before) and not has_run(base):  # another attempt forgets the results of this one
         base = base.changed(first_running_time=base.start_time or now)
+    base = base.changed(steps=step_times(seen, base.attempt, now))
     if base.attempt == before.attempt and _runs_together_now(seen):
         base = base.changed(last_running_attempt=base.attempt)
     facts = verdict.conditions
     stops = any(fact.status and fact.type in (*_OVER, ConditionType.SUSPENDED) for fact in facts)
     base = clocked(seen.job, base, now, held=is_held(seen) and not stops)
     if not any(fact.type == ConditionType.RUNNING for fact in facts) and not _never_ran(seen, facts):
-        facts = (_running(seen, facts, now), *facts)
+        facts = (_running(seen, facts, base, now), *facts)
     recorded = replace(seen.job, status=base)
     facts = tuple(with_known_words(before.conditions, with_absent(recorded, fact)) for fact in facts)
     after = closed(base, facts, seen.job.generation, now)
@@ -141,7 +143,8 @@ def closed(base: Status, facts: Iterable[Fact], generation: int, now: datetime) 
 
 def differ_in_numbers_alone(before: Status, after: Status) -> bool:
     """Tells whether two statuses differ only in counts, progress, and messages about them."""
-    return before != after and _without_numbers(before) == _without_numbers(after)
+    is_event = bool(new_stragglers(before, after))  # which has numbers that must be recorded, or it would come again
+    return before != after and not is_event and _without_numbers(before) == _without_numbers(after)
 
 
 def progress_status(progress: Progress) -> ProgressStatus:
@@ -184,7 +187,9 @@ def _without_numbers(status: Status) -> Status:
     replicas = {
         role: counts.changed(desired=0, ready=0, succeeded=0, failed=0) for role, counts in status.replicas.items()
     }
-    return status.changed(conditions=without_messages, replicas=replicas, ready=None, progress=None, evaluation=None)
+    return status.changed(
+        conditions=without_messages, replicas=replicas, ready=None, progress=None, evaluation=None, steps=None
+    )
 
 
 def _not_complete(present: Iterable[Condition]) -> Iterator[Fact]:
@@ -228,13 +233,14 @@ def _never_ran(seen: Observed, facts: Iterable[Fact]) -> bool:
     return not seen.attempt and (refused or seen.job.has_failed)
 
 
-def _running(seen: Observed, facts: Iterable[Fact], now: datetime) -> Fact:
+def _running(seen: Observed, facts: Iterable[Fact], base: Status, now: datetime) -> Fact:
     decided = {fact.type for fact in facts if fact.status}
     if any(kind in decided or is_true(seen.job.status.conditions, kind) for kind in _OVER):
         return _training_over(seen.job.status, started=any(map(_has_started, seen.current)))
     ready, size = _awaited(seen)
     if _is_up(seen, ready, size):
-        return conditions.running(f"{size} of {size} replicas are ready")
+        parts = (f"{size} of {size} replicas are ready", slow_sentence(base.steps))
+        return conditions.running("; ".join(filter(None, parts)))
     obstacle = terminating_reason(seen.pods, now) or next(filter(None, map(pending_reason, seen.current)), None)
     if obstacle is not None:
         return conditions.not_running(*obstacle)

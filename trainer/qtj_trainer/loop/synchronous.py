@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from qtj_trainer.exchange_clock import exchange_seconds
 from qtj_trainer.loop.batches import Batch, batches, steps_per_epoch
 from qtj_trainer.loop.loop import Boundary, Loop, Numbers, Report
 from qtj_trainer.loop.task import Task
@@ -57,12 +58,15 @@ class Synchronous(Loop):
         training = self._distributed(self._task.training, seed=self._task.options.seed, first_step=first)
         step, count = first, 1
         while step < last:
-            began = time.perf_counter()
+            began, waited, is_measured = time.perf_counter(), exchange_seconds(), self.clock.age() is not None
             proposed = self._proposal(step + count, last, is_boundary)
             # What a profile shows as one step; _r=1 tells TensorBoard so.
             with tf.profiler.experimental.Trace("train", step_num=step + 1, _r=1):
                 rows = self._steps(training, tf.constant(count), tf.constant(proposed)).numpy()
-            self._step_seconds = (time.perf_counter() - began) / count
+            seconds = time.perf_counter() - began
+            self._step_seconds = seconds / count
+            if is_measured:  # otherwise the call was compiled
+                self.clock.recent.add(seconds, exchange_seconds() - waited, count)
             for self._ahead, report in zip(reversed(range(count)), rows[:, :-_MOST_STEPS], strict=True):
                 yield report
             step += count

@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 import qtj_contract as contract
 from qtj_trainer.arrays.diverged import check_number
 from qtj_trainer.arrays.metrics import number_of, numbers
+from qtj_trainer.exchange_clock import time_exchanges
 from qtj_trainer.program.adapter import REMEDY, Adapter
 from qtj_trainer.program.keras_model import KerasModel
 from qtj_trainer.program.session import Session
@@ -56,6 +58,8 @@ class ProgramTraining(Training):
         self._session = session
         self._adapter = adapter
         self._options = options
+        if "tensorflow" in sys.modules:  # a program in another framework does not load it for this
+            time_exchanges()
         self.counts_steps = self._is_fitted = isinstance(adapter, KerasModel)
         with self.mistakes_reported():
             planned = planned_captures(replica)
@@ -80,6 +84,7 @@ class ProgramTraining(Training):
     def end_step(self, step: int) -> None:
         """Counts a step."""
         self.counts_steps = True
+        self.telemetry.clock.lap()
         self.telemetry.step(replace(self.telemetry.progress, step=step))
         self.captures.reach(step, self.epochs_done)
 

@@ -99,6 +99,7 @@ class Telemetry(Collector):
         if age is not None:
             help_text = "Seconds since the last step of this replica, while it takes steps."
             yield GaugeMetricFamily("qtj_training_step_age_seconds", help_text, age)
+        yield from self._step_times()
         if self.progress.scores:
             scores = GaugeMetricFamily(
                 "qtj_training_score", "Other scores of the last finished epoch.", labels=["name"]
@@ -106,6 +107,13 @@ class Telemetry(Collector):
             for name, value in self.progress.scores.items():
                 scores.add_metric([name], value)
             yield scores
+
+    def _step_times(self) -> Iterator[GaugeMetricFamily]:
+        if times := self.clock.recent.times():
+            help_text = "Seconds of a step of this replica: the median of the last minute."
+            yield GaugeMetricFamily("qtj_training_step_seconds", help_text, times.seconds)
+            help_text = "Seconds of a step in which this replica did not wait for its peers: the median."
+            yield GaugeMetricFamily("qtj_training_own_step_seconds", help_text, times.own)
 
     def serve(self, port: int) -> int:
         """Answers requests on all addresses from now on, in a thread.

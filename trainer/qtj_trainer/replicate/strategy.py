@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 
 from qtj_contract.printable import reason_of
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError
+from qtj_trainer.exchange_clock import time_exchanges
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.replicate.terms import Terms
@@ -26,6 +27,8 @@ from qtj_trainer.tracer import patch_tracer, serve_profiles
 patch_tracer()
 
 import tensorflow as tf  # noqa: E402  the tracer is patched before
+
+time_exchanges()
 
 __all__ = [
     "diverging_together",

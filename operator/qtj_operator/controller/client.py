@@ -43,6 +43,12 @@ _ADMISSION = re.compile(r"(webhook|(?:Valid|Mut)atingAdmissionPolicy) [\"']([^\"
 """How the API server names who refused: kube-apiserver 1.34, admission/plugin/webhook/errors/statuserror.go and
 admission/plugin/policy/validating/plugin.go; `failed calling webhook` among them."""
 
+_QUOTA = re.compile(r"(?:exceeded|failed) quota: ([^,:]+)")
+"""kube-apiserver 1.34, resourcequota/controller.go: too much is asked for, or a request is missing that it counts."""
+
+_POD_SECURITY = re.compile(r'violates PodSecurity "([^"]+)"')
+"""kube-apiserver 1.34, pod-security-admission/admission/admission.go: the level with its version."""
+
 _DENIED = re.compile(r"denied (the )?request|is forbidden")
 """What every refusal of an admission plugin has, whatever its name."""
 
@@ -72,6 +78,16 @@ class ApiError(Exception):
         """The webhook or policy that refused, or that could not be asked; None when the server itself answers."""
         named = _ADMISSION.search(str(self))
         return f"the {named[1]} {named[2]}" if named else None
+
+    @property
+    def denied_by(self) -> str:
+        """Who refused, in a few words that are the same for all jobs: a policy, a webhook, a quota; else the reason."""
+        if named := _ADMISSION.search(str(self)):
+            return f"{named[1]} {named[2]}"
+        if level := _POD_SECURITY.search(str(self)):
+            return f"PodSecurity {level[1]}"
+        quota = _QUOTA.search(str(self))
+        return f"quota {quota[1]}" if quota else self.reason
 
     @property
     def malformed(self) -> bool:

@@ -12,8 +12,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from qtj_operator.api.conditions import FAILURES, ConditionType, find, is_true
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.status import Status
 from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.troubles import troubles, waits
 
 __all__ = ["OTHERS", "JobMetrics"]
 
@@ -21,7 +22,6 @@ _NAMESPACES = 200
 """How many namespaces have series of their own. With eight reasons of failures these are some thousand series."""
 OTHERS = ""
 """The label of all further namespaces together."""
-_WAITS = {Phase.PENDING, Phase.RESTARTING}
 
 
 class JobMetrics(Collector):
@@ -71,6 +71,7 @@ class JobMetrics(Collector):
             for labels, value in sorted(values.items()):
                 family.add_metric(labels, value)
             yield family
+        yield troubles(self._jobs, self._clock(), self._label)
 
     def _counted(self) -> Tally[tuple[str, ...]]:
         return Tally((self._label(key[0]), job.phase, job.reason) for key, job in self._jobs.items())
@@ -78,7 +79,7 @@ class JobMetrics(Collector):
     def _waiting(self) -> dict[tuple[str, ...], float]:
         now, longest = self._clock(), dict[tuple[str, ...], float]()
         for (namespace, _), job in self._jobs.items():
-            if job.phase in _WAITS and job.since is not None:
+            if waits(job) and job.since is not None:
                 labels = self._label(namespace), job.reason
                 longest[labels] = max(longest.get(labels, 0), (now - job.since).total_seconds())
         return longest

@@ -4,7 +4,7 @@ It is of little use after a restart, so nothing of it is stored. A job that is g
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -77,6 +77,9 @@ class JobMemory:
         phase: The phase that it had in the last pass.
         reason: The reason that it had with it.
         since: Since when its replicas have not all been running; None where they are.
+        failed_at: When it failed; None if it has not.
+        cause: Why a replica failed last, for example OOMKilled.
+        lost: When its last replicas failed, oldest first.
         on_nodes: How many of its pods have a node and have not ended, by role.
         pods: What its pods were parsed into.
         services: What its Services were parsed into.
@@ -94,6 +97,9 @@ class JobMemory:
     phase: str = Phase.PENDING
     reason: str = ""
     since: datetime | None = None
+    failed_at: datetime | None = None
+    cause: str = ""
+    lost: Sequence[datetime] = ()
     on_nodes: Mapping[str, int] = field(default_factory=dict)
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
@@ -112,6 +118,11 @@ class JobMemory:
         status = job.get("status", {})
         self.phase, self.reason = status.get("phase") or Phase.PENDING, status.get("reason") or ""
         self.since = _not_running_since(job)
+        failed = _condition(job, ConditionType.FAILED)
+        self.failed_at = _changed(failed) if failed and failed["status"] == "True" else None
+        failures = status.get("failures") or ()
+        self.lost = tuple(datetime.fromisoformat(each["time"]) for each in failures)
+        self.cause = failures[-1]["reason"] if failures else ""
 
     def saw(self, seen: Observed) -> None:
         """Remembers which of its pods have a node; a probe has one for a moment, and is no replica."""
@@ -122,11 +133,19 @@ class JobMemory:
 
 def _not_running_since(job: Object) -> datetime | None:
     """Returns since when not all replicas of a job run: its creation, or when one of them ended."""
-    conditions = job.get("status", {}).get("conditions") or ()
-    running = next((each for each in conditions if each["type"] == ConditionType.RUNNING), None)
+    running = _condition(job, ConditionType.RUNNING)
     if running is None:
         return datetime.fromisoformat(job["metadata"]["creationTimestamp"])
-    return None if running["status"] == "True" else datetime.fromisoformat(running["lastTransitionTime"])
+    return None if running["status"] == "True" else _changed(running)
+
+
+def _condition(job: Object, kind: ConditionType) -> Object | None:
+    conditions = job.get("status", {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == kind), None)
+
+
+def _changed(condition: Object) -> datetime:
+    return datetime.fromisoformat(condition["lastTransitionTime"])
 
 
 class Jobs(dict[Key, JobMemory]):

@@ -54,22 +54,34 @@ def _of_training(title: str, query: str, unit: str = "short") -> Panel:
     return Panel(title=title, query=query, legend="{{namespace}}/{{quantum_job}}", unit=unit)
 
 
-def _troubles(title: str, trouble: str, cause: str) -> Panel:
-    """Returns a table of the jobs with one kind of trouble."""
+def _troubles(title: str, of: str, trouble: str, **columns: str) -> Panel:
+    """Returns a table of the jobs, or the studies, with one kind of trouble."""
+    shown = {"job_namespace": "Namespace", f"quantum_{of}": of.capitalize(), "reason": "Reason", **columns}
     return Panel(
         title=title,
-        query="max by (job_namespace, quantum_job, reason, cause) (qtj_job_trouble_timestamp_seconds"
+        query=f"max by ({', '.join(shown)}) (qtj_{of}_trouble_timestamp_seconds"
         f'{{job_namespace=~"$team", trouble="{trouble}"}}) * 1000',
-        columns={"job_namespace": "Namespace", "quantum_job": "Job", "reason": "Reason", "cause": cause},
+        columns=shown,
         unit="dateTimeFromNow",
     )
 
 
 ROWS: dict[str, tuple[Panel, ...]] = {
     "Jobs that stand still": (
-        _troubles("Jobs that wait", "Waits", "Refused by, or last failure"),
-        _troubles("Jobs that start again", "StartsAgain", "Last failure"),
-        _troubles("Jobs that failed within a day", "Failed", "Last failure"),
+        _troubles("Jobs that wait", "job", "Waits", cause="Refused by, or last failure"),
+        _troubles("Jobs that start again", "job", "StartsAgain", cause="Last failure"),
+        _troubles("Jobs that failed within a day", "job", "Failed", cause="Last failure"),
+    ),
+    "Studies": (
+        _troubles("Studies that start no trials", "study", "Waits"),
+        _troubles("Studies that failed within a day", "study", "Failed"),
+        Panel(
+            title="Studies by phase",
+            query="sum by (job_namespace, phase) (max by (namespace, job_namespace, phase, reason) "
+            '(qtj_studies{job_namespace=~"$team"}))',
+            legend="{{job_namespace}} {{phase}}",
+            stacked=True,
+        ),
     ),
     "Jobs": (
         Panel(

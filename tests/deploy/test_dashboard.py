@@ -31,5 +31,8 @@ def test_a_table_says_of_each_job_that_stands_still_where_it_is_and_why() -> Non
     assert first == "Jobs that wait"
     for table in tables:
         (order,) = [each["options"] for each in table["transformations"]]
-        assert list(order["renameByName"].values())[:3] == ["Namespace", "Job", "Reason"]
+        assert list(order["renameByName"].values())[:3] == ["Namespace", _KINDS[table["title"].split()[0]], "Reason"]
         assert f"by ({', '.join(list(order['renameByName'])[:-1])})" in table["targets"][0]["expr"]
+
+
+_KINDS = {"Jobs": "Job", "Studies": "Study"}

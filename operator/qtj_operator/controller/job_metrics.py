@@ -14,6 +14,8 @@ from prometheus_client.registry import Collector
 from qtj_operator.api.conditions import FAILURES, ConditionType, find, is_true
 from qtj_operator.api.status import Status
 from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.study_memory import Studies
+from qtj_operator.controller.study_metrics import study_metrics
 from qtj_operator.controller.troubles import troubles, waits
 
 __all__ = ["OTHERS", "JobMetrics"]
@@ -31,10 +33,14 @@ class JobMetrics(Collector):
         registry: Where they are registered.
         jobs: The jobs that are known.
         clock: Tells the time.
+        studies: The studies that are known: they have the same namespaces.
     """
 
-    def __init__(self, registry: CollectorRegistry, jobs: Jobs, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, jobs: Jobs, clock: Callable[[], datetime], studies: Studies | None = None
+    ) -> None:
         self._jobs, self._clock = jobs, clock
+        self._studies = {} if studies is None else studies
         self._namespaces: set[str] = set()
         registry.register(self)  # before the counters: their series of a new namespace are in the same answer
         self._restarts = Counter(
@@ -72,6 +78,7 @@ class JobMetrics(Collector):
                 family.add_metric(labels, value)
             yield family
         yield troubles(self._jobs, self._clock(), self._label)
+        yield from study_metrics(self._studies, self._clock(), self._label)
 
     def _counted(self) -> Tally[tuple[str, ...]]:
         return Tally((self._label(key[0]), job.phase, job.reason) for key, job in self._jobs.items())

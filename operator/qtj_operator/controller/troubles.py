@@ -5,7 +5,7 @@ kind and reason the three that have waited longest, or failed last.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -18,15 +18,18 @@ from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.memory import JobMemory
 
-__all__ = ["TROUBLES", "Trouble", "troubles", "troubles_of", "waits"]
+__all__ = ["DAY", "SOON", "TROUBLES", "Named", "Trouble", "named_first", "troubles", "waits"]
 
 TROUBLES = "qtj_job_trouble_timestamp_seconds"
 _NAMED = 3
 """How many jobs of a namespace are named for each kind and reason."""
-_SOON = timedelta(minutes=1)
+SOON = timedelta(minutes=1)
 """A shorter wait is none that anybody looks for."""
+_REASON = 3
+"""Where the reason is among the labels."""
 _HOUR = timedelta(hours=1)
-_DAY = timedelta(days=1)
+DAY = timedelta(days=1)
+"""What has failed before is known by now."""
 
 
 class Trouble(StrEnum):
@@ -44,6 +47,10 @@ class _Found:
     cause: str
     since: datetime
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.trouble.value, self.reason, self.cause
+
 
 def waits(job: JobMemory) -> bool:
     """Tells whether a job waits: also one that is suspended, or whose inference does not start."""
@@ -52,13 +59,30 @@ def waits(job: JobMemory) -> bool:
     return job.phase in {Phase.PENDING, Phase.RESTARTING, Phase.SUSPENDED}
 
 
-def troubles_of(job: JobMemory, now: datetime) -> Iterator[_Found]:
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A series of its own.
+
+    Attributes:
+        group: That of its namespace.
+        trouble: What is the matter.
+        since: Since when.
+        labels: With its namespace, its name, the trouble and the reason first.
+    """
+
+    group: str
+    trouble: Trouble
+    since: datetime
+    labels: tuple[str, ...]
+
+
+def _troubles_of(job: JobMemory, now: datetime) -> Iterator[_Found]:
     """Yields what is the matter with a job; one that waits may also be one that starts again and again."""
     if job.phase == Phase.FAILED:
-        if job.failed_at and now - job.failed_at < _DAY:
+        if job.failed_at and now - job.failed_at < DAY:
             yield _Found(Trouble.FAILED, job.reason, _cause(job), job.failed_at)
         return
-    if waits(job) and job.since and now - job.since >= _SOON:
+    if waits(job) and job.since and now - job.since >= SOON:
         yield _Found(Trouble.WAITS, job.reason, _cause(job), job.since)
     if job.phase != Phase.COMPLETE and job.lost and now - job.lost[-1] < _HOUR:
         yield _Found(Trouble.STARTS_AGAIN, job.cause, job.cause, _first_in_a_row(job))
@@ -85,18 +109,28 @@ def troubles(jobs: Mapping[Key, JobMemory], now: datetime, label: Callable[[str]
         now: The time.
         label: The group of a namespace; those beyond the first two hundred share one.
     """
-    groups = defaultdict[tuple[str, ...], list[tuple[datetime, tuple[str, ...]]]](list)
-    for (namespace, name), job in jobs.items():
-        for found in troubles_of(job, now):
-            labels: tuple[str, ...] = (namespace, name, found.trouble.value, found.reason, found.cause)
-            groups[label(namespace), found.trouble, found.reason].append((found.since, labels))
+    found = (
+        Named(
+            label(namespace), each.trouble, each.since, (namespace, name, each.trouble.value, each.reason, each.cause)
+        )
+        for (namespace, name), job in jobs.items()
+        for each in _troubles_of(job, now)
+    )
     family = GaugeMetricFamily(
         TROUBLES,
         "Since when a job waits, starts again and again, or has failed; three of a kind in each namespace.",
         labels=["job_namespace", "quantum_job", "trouble", "reason", "cause"],
     )
+    for each in named_first(found):
+        family.add_metric(each.labels, each.since.timestamp())
+    return family
+
+
+def named_first(found: Iterable[Named]) -> Iterator[Named]:
+    """Yields those that have a series, of each group, trouble and reason."""
+    groups = defaultdict[tuple[str, ...], list[Named]](list)
+    for each in found:
+        groups[each.group, each.trouble, each.labels[_REASON]].append(each)
     for group, of_group in sorted(groups.items()):
         newest_first = group[1] == Trouble.FAILED
-        for since, labels in sorted(of_group, reverse=newest_first)[:_NAMED]:
-            family.add_metric(labels, since.timestamp())
-    return family
+        yield from sorted(of_group, key=lambda each: (each.since, each.labels), reverse=newest_first)[:_NAMED]

@@ -1,0 +1,217 @@
+"""Six teams with a broken job each: the dashboard and the alerts name each job, why it stands still, and since when.
+
+A real Prometheus finds the operator by the configuration of docs/operations/monitor.md. Nothing is read with kubectl
+once the jobs are there.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from tests.e2e.checks import Checks
+from tests.e2e.kubectl import ROOT, kubectl, wait_until
+from tests.e2e.light import Manifest, light
+from tests.e2e.monitoring.dashboard import MONITORS, queries
+from tests.e2e.monitoring.prometheus import Prometheus, configured
+from tests.e2e.world import World
+
+__all__ = ["on_call"]
+
+_FINE = 100_000
+"""Epochs of a job that trains all the time."""
+_POLICY = "qtj-e2e-signed-images"
+_MINUTES = 300.0
+"""Seconds in which all is found; a wait is named after one minute."""
+
+_HANGS = """
+import json, os, threading, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+begun = time.monotonic()
+
+class Telemetry(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        told = {"epoch": 0, "epochs": 5, "step": 7, "stepAge": time.monotonic() - begun}
+        self.wfile.write(json.dumps(told).encode())
+
+HTTPServer(("", int(os.environ["QTJ_METRICS_PORT"])), Telemetry).serve_forever()
+"""
+
+_FOUND: Mapping[str, set[tuple[str, ...]]] = {
+    "Jobs that wait": {
+        ("team-image", "typo", "ImageNotPulled", ""),
+        ("team-large", "huge", "Unschedulable", ""),
+        ("team-quota", "third", "ChildRejected", "quota pods"),
+        ("team-policy", "unsigned", "ChildRejected", f"ValidatingAdmissionPolicy {_POLICY}"),
+        ("team-policy", "held", "Suspended", ""),
+    },
+    "Jobs that start again": {
+        ("team-hang", "hangs", "NoProgress", "NoProgress"),
+        ("team-crash", "crashes", "Error", "Error"),
+    },
+    "Jobs that failed within a day": {("team-crash", "gave-up", "BackoffLimitExceeded", "Error")},
+}
+"""What each table must have: namespace, job, reason, and who refuses or why a replica failed last."""
+_PASSING = {"BackingOff", "Restarting", "Starting"}
+"""Reasons of a job between two attempts, which may take longer than a minute."""
+
+
+def on_call(checks: Checks, _world: World) -> None:
+    """Breaks the jobs, waits, and asks Prometheus alone."""
+    begun = time.time()
+    with _broken(), TemporaryDirectory() as name:
+        folder = Path(name)
+        with configured(folder, _scraped(folder), _impatient(folder)) as server:
+            wait_until("Prometheus answers", server.ready, 60)
+            wait_until("it has found the operator", partial(server.samples, 'up{job="qtj-operator"} == 1'), 60)
+            _parsed(checks, server)
+            for title, expected in _FOUND.items():
+                _named(checks, server, title, expected, begun)
+            _alerted(checks, server)
+
+
+def _parsed(checks: Checks, server: Prometheus) -> None:
+    asked = [(title, len(server.samples(query))) for title, query in queries()]  # one that is wrong is an error
+    checks.that(f"Prometheus takes all {len(asked)} queries of the dashboard", asked)
+
+
+def _named(checks: Checks, server: Prometheus, title: str, expected: set[tuple[str, ...]], begun: float) -> None:
+    """Waits until a table has what it must have, and nothing else."""
+    query = dict(queries())[title]
+    try:
+        wait_until(f"{title!r} has them", lambda: set(_rows(server, query)) >= expected, _MINUTES)
+    finally:
+        rows = _rows(server, query)
+        checks.equal(f"the table {title!r} has these jobs", set(rows), expected)
+    late = {row: since for row, since in rows.items() if not begun - 60 <= since <= time.time()}
+    checks.equal(f"it says since when: {title!r}", late, {})
+
+
+def _rows(server: Prometheus, query: str) -> dict[tuple[str, ...], float]:
+    """Returns the rows of a table with their time; those of other namespaces are of other scenarios."""
+    columns = ("job_namespace", "quantum_job", "reason", "cause")
+    found = {
+        tuple(each["metric"].get(name, "") for name in columns): float(each["value"][1]) / 1000
+        for each in server.samples(query)
+    }
+    return {row: since for row, since in found.items() if row[0].startswith("team-") and row[2] not in _PASSING}
+
+
+def _alerted(checks: Checks, server: Prometheus) -> None:
+    wanted = {row[1]: row for row in _FOUND["Jobs that wait"] if row[2] != "Suspended"}
+
+    def told() -> Mapping[str, Mapping[str, str]]:
+        firing = [each for each in server.firing() if each["alertname"] == "QuantumTrainingJobWaits"]
+        return {each["quantum_job"]: each for each in firing if each["job_namespace"].startswith("team-")}
+
+    wait_until("the alerts fire", lambda: set(told()) >= set(wanted), _MINUTES)
+    alerts = told()
+    checks.equal("each job that waits has its alert", set(alerts), set(wanted))
+    for job, (namespace, _, reason, cause) in wanted.items():
+        summary = alerts[job]["summary"]
+        checks.that(f"it says all: {summary}", all(word in summary for word in (job, namespace, reason, cause)))
+
+
+def _scraped(folder: Path) -> list[Any]:
+    """Returns the configuration in docs/operations/monitor.md; outside of a cluster it also needs to know which one."""
+    page = (ROOT / "docs/operations/monitor.md").read_text()
+    (block,) = re.findall(r"```yaml\n(scrape_configs:.+?)```", page, re.DOTALL)
+    found: list[Any] = yaml.safe_load(block)["scrape_configs"]
+    copy = folder / "kubeconfig"
+    copy.write_text(Path(os.environ["KUBECONFIG"]).read_text())
+    for job in found:
+        for discovery in job["kubernetes_sd_configs"]:
+            discovery["kubeconfig_file"] = str(copy)
+    return found
+
+
+def _impatient(folder: Path) -> Path:
+    """Writes the rules; a job that waits has its alert after some seconds in place of half an hour."""
+    spec = yaml.safe_load((MONITORS / "alerts.yaml").read_text())["spec"]
+    for rule in (rule for group in spec["groups"] for rule in group["rules"]):
+        rule["expr"] = rule["expr"].replace("> 1800", "> 70")
+        if rule["alert"] == "QuantumTrainingJobWaits":
+            rule["for"] = "1s"
+    path = folder / "rules.yaml"
+    path.write_text(yaml.safe_dump(spec))
+    return path
+
+
+@contextmanager
+def _broken() -> Iterator[None]:
+    """Has the six teams in the cluster while the context lasts."""
+    teams = sorted({row[0] for rows in _FOUND.values() for row in rows})
+    names = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in teams]
+    try:
+        _apply(*names, *_rules(), *_jobs())
+        yield
+    finally:
+        for what in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
+            kubectl("delete", what, _POLICY, "--ignore-not-found")
+        kubectl("delete", "namespace", *teams, "--ignore-not-found", "--timeout=120s", timeout=130)
+
+
+def _apply(*objects: Manifest) -> None:
+    kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+
+def _rules() -> Iterator[Manifest]:
+    """Yields a quota for two pods, and a policy that asks for images of a registry."""
+    quota = {"name": "pods", "namespace": "team-quota"}
+    yield {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": quota, "spec": {"hard": {"pods": "2"}}}
+    group = "admissionregistration.k8s.io/v1"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    where = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "team-policy"}}}
+    yield {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": _POLICY},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule], **where},
+            "validations": [{"expression": "false", "message": "images must be signed"}],
+        },
+    }
+    yield {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": _POLICY},
+        "spec": {"policyName": _POLICY, "validationActions": ["Deny"]},
+    }
+
+
+def _jobs() -> Iterator[Manifest]:
+    """Yields the jobs: those of two teams train as they should."""
+    yield _job("team-image", "fine")
+    yield _job("team-quota", "fine")
+    yield _job("team-image", "typo", image="localhost/no-such-image:1")
+    yield _job("team-large", "huge", resources={"requests": {"cpu": "1000"}})
+    yield _job("team-quota", "third")
+    yield _job("team-policy", "unsigned")
+    yield _with(_job("team-policy", "held"), suspend=True)
+    for name, limit in (("crashes", 100), ("gave-up", 1)):
+        crashes = _job("team-crash", name, command=["python", "-c", "import sys, time; time.sleep(3); sys.exit(200)"])
+        yield _with(crashes, runPolicy={"backoffLimit": limit})
+    hangs = _job("team-hang", "hangs", command=["python", "-uc", _HANGS])
+    one = {"Worker": {"replicas": 1}}
+    yield _with(hangs, replicaSpecs=one, runPolicy={"progressDeadlineSeconds": 15, "backoffLimit": 100})
+
+
+def _job(namespace: str, name: str, **container: Any) -> Manifest:
+    job = light(name, _FINE)
+    job["metadata"]["namespace"] = namespace
+    job["spec"]["template"]["spec"]["containers"][0] |= container
+    return job
+
+
+def _with(job: Manifest, **spec: Any) -> Manifest:
+    return {**job, "spec": {**job["spec"], **spec}}

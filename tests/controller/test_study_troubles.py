@@ -101,6 +101,7 @@ async def test_each_trial_that_fails_has_one_event_and_so_has_the_end() -> None:
     assert sorted(told(lab)) == [("Normal", "TrialsRunning"), ("Warning", "TooManyFailed"), failed, failed]
     about = {(each["involvedObject"]["kind"], each["involvedObject"]["name"]) for each in events(lab)}
     assert about == {("QuantumTrainingStudy", "rates")}
+    assert sum(call.startswith("create events") for call in lab.client.calls) == 4, "none is asked for twice"
     assert any(each["message"].startswith("trial 2 (learning-rate 0.1) has failed: no memory") for each in events(lab))
 
 

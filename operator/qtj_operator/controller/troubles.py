@@ -110,9 +110,7 @@ def troubles(jobs: Mapping[Key, JobMemory], now: datetime, label: Callable[[str]
         label: The group of a namespace; those beyond the first two hundred share one.
     """
     found = (
-        Named(
-            label(namespace), each.trouble, each.since, (namespace, name, each.trouble.value, each.reason, each.cause)
-        )
+        Named(label(namespace), each.trouble, each.since, (namespace, name, *each.labels))
         for (namespace, name), job in jobs.items()
         for each in _troubles_of(job, now)
     )

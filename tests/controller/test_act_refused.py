@@ -79,7 +79,7 @@ async def test_a_child_that_can_only_be_refused_again_is_an_obstacle(code: int) 
     obstacle = await act(client, JOB, [Create.of(PODS[0]), Create.of(SERVICES[0])])
 
     why = "Pod qcnn-worker-0 was refused by the API server: no"
-    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, "Invalid", malformed=code != 403)
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, malformed=code != 403)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_an_admission_plugin_is_named_and_never_final(code: int, message: 
     obstacle = await act(client, JOB, [Create.of(PODS[0])])
 
     why = f"Pod qcnn-worker-0 was refused by {who}: {message}"
-    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, who.removeprefix("the "))
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why)
 
 
 async def test_a_proxy_that_answers_for_the_server_finds_no_fault_with_a_child() -> None:
@@ -137,8 +137,7 @@ async def test_a_refused_delete_is_an_obstacle_before_anything_is_created() -> N
 
     obstacle = await act(client, JOB, [Delete(Kind.POD, "qcnn-worker-0", "u"), Create.of(PODS[1])])
 
-    why = "Pod qcnn-worker-0 cannot be deleted: no"
-    assert obstacle == Obstacle(Reason.CHILD_REJECTED, why, "Forbidden", kind=Delete)
+    assert obstacle == Obstacle(Reason.CHILD_REJECTED, "Pod qcnn-worker-0 cannot be deleted: no", kind=Delete)
     assert client.inner.names(Resource.PODS) == ()
 
 

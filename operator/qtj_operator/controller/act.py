@@ -127,7 +127,7 @@ def _refusal(error: ApiError, what: str, kind: type[Action]) -> Obstacle:
     """
     if not error.final and error.refused_by is None:
         raise ApiError(error.code, error.reason, f"{what}: {error}", retry_after=error.retry_after) from error
-    return Obstacle(Reason.CHILD_REJECTED, f"{what}: {error}", error.denied_by, malformed=error.malformed, kind=kind)
+    return Obstacle(Reason.CHILD_REJECTED, f"{what}: {error}", malformed=error.malformed, kind=kind)
 
 
 async def _restore(client: Client, job: Job, action: Restore) -> None:

@@ -15,7 +15,7 @@ from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.api.study import STUDY_PLURAL
 from qtj_operator.core.heard import Heard
 
-__all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]
+__all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource", "denied_by"]
 
 Object = Mapping[str, Any]
 """A Kubernetes object as JSON has it."""
@@ -53,6 +53,20 @@ _DENIED = re.compile(r"denied (the )?request|is forbidden")
 """What every refusal of an admission plugin has, whatever its name."""
 
 
+def denied_by(text: str) -> str:
+    """Returns who refused, in a few words that are the same for all jobs: a policy, a webhook or a quota.
+
+    Args:
+        text: What the API server said, also within a longer sentence.
+    """
+    if named := _ADMISSION.search(text):
+        return f"{named[1]} {named[2]}"
+    if level := _POD_SECURITY.search(text):
+        return f"PodSecurity {level[1]}"
+    quota = _QUOTA.search(text)
+    return f"quota {quota[1]}" if quota else ""
+
+
 class ApiError(Exception):
     """The API server refused, or could not be reached.
 
@@ -78,16 +92,6 @@ class ApiError(Exception):
         """The webhook or policy that refused, or that could not be asked; None when the server itself answers."""
         named = _ADMISSION.search(str(self))
         return f"the {named[1]} {named[2]}" if named else None
-
-    @property
-    def denied_by(self) -> str:
-        """Who refused, in a few words that are the same for all jobs: a policy, a webhook, a quota; else the reason."""
-        if named := _ADMISSION.search(str(self)):
-            return f"{named[1]} {named[2]}"
-        if level := _POD_SECURITY.search(str(self)):
-            return f"PodSecurity {level[1]}"
-        quota = _QUOTA.search(str(self))
-        return f"quota {quota[1]}" if quota else self.reason
 
     @property
     def malformed(self) -> bool:

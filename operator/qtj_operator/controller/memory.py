@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from qtj_operator.api.conditions import ConditionType
+from qtj_operator.api.conditions import ConditionType, Reason
 from qtj_operator.api.status import Phase
-from qtj_operator.controller.client import Key, Object
+from qtj_operator.controller.client import Key, Object, denied_by
 from qtj_operator.controller.failures import Failures
 from qtj_operator.controller.killed import Killed
 from qtj_operator.controller.last_events import LastEvents
@@ -79,6 +79,7 @@ class JobMemory:
         since: Since when its replicas have not all been running; None where they are.
         failed_at: When it failed; None if it has not.
         cause: Why a replica failed last, for example OOMKilled.
+        refused_by: Who refuses its children, for example `quota compute`.
         lost: When its last replicas failed, oldest first.
         on_nodes: How many of its pods have a node and have not ended, by role.
         pods: What its pods were parsed into.
@@ -99,6 +100,7 @@ class JobMemory:
     since: datetime | None = None
     failed_at: datetime | None = None
     cause: str = ""
+    refused_by: str = ""
     lost: Sequence[datetime] = ()
     on_nodes: Mapping[str, int] = field(default_factory=dict)
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
@@ -123,6 +125,7 @@ class JobMemory:
         failures = status.get("failures") or ()
         self.lost = tuple(datetime.fromisoformat(each["time"]) for each in failures)
         self.cause = failures[-1]["reason"] if failures else ""
+        self.refused_by = _refused_by(job) if self.reason == Reason.CHILD_REJECTED else ""
 
     def saw(self, seen: Observed) -> None:
         """Remembers which of its pods have a node; a probe has one for a moment, and is no replica."""
@@ -142,6 +145,11 @@ def _not_running_since(job: Object) -> datetime | None:
 def _condition(job: Object, kind: ConditionType) -> Object | None:
     conditions = job.get("status", {}).get("conditions") or ()
     return next((each for each in conditions if each["type"] == kind), None)
+
+
+def _refused_by(job: Object) -> str:
+    messages = (each["message"] for each in job["status"]["conditions"] if each["reason"] == Reason.CHILD_REJECTED)
+    return denied_by(next(messages, ""))
 
 
 def _changed(condition: Object) -> datetime:

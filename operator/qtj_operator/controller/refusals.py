@@ -24,11 +24,6 @@ class Refusals:
         self._pause = _FIRST_PAUSE
         self._known: Obstacle | None = None
 
-    @property
-    def refused_by(self) -> str:
-        """Who refused last, for example `quota compute`; empty if nobody did."""
-        return self._known.refused_by if self._known else ""
-
     def standing(self, job: Job, now: datetime) -> Obstacle | None:
         """Returns what was refused and is not tried yet."""
         known = self._known

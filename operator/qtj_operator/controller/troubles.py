@@ -91,7 +91,7 @@ def _troubles_of(job: JobMemory, now: datetime) -> Iterator[_Found]:
 def _cause(job: JobMemory) -> str:
     """Returns who refuses, where something is refused; else why its replicas failed last."""
     if job.reason == Reason.CHILD_REJECTED:
-        return job.actions.refusals.refused_by
+        return job.refused_by
     return "" if job.reason == Reason.QUEUED else job.cause
 
 

@@ -15,7 +15,6 @@ class Obstacle:
     """An action that cannot be carried out, in a sentence for the user.
 
     Attributes:
-        refused_by: Who refuses, for example `quota compute`.
         malformed: Whether the API server itself reports a mistake in the child, and so in the template.
         kind: The kind of action.
         due: When the action is tried again.
@@ -24,7 +23,6 @@ class Obstacle:
 
     reason: Reason
     message: str
-    refused_by: str = ""
     malformed: bool = False
     kind: type[Action] = Create
     due: datetime | None = None

@@ -43,6 +43,23 @@ def test_a_pod_of_a_tenant_gives_metrics_of_trainings_alone() -> None:
     assert not re.fullmatch(kept, "qtj_leader")
 
 
+def test_the_page_for_another_prometheus_scrapes_trainings_as_the_monitor_does() -> None:
+    page = (_ROOT / "docs/operations/monitor.md").read_text()
+    (block,) = re.findall(r"```yaml\n(scrape_configs:.+?)```", page, re.DOTALL)
+    trainers = next(each for each in yaml.safe_load(block)["scrape_configs"] if each["job_name"] == "qtj-trainers")
+    monitor = yaml.safe_load((_MONITORING / "trainers.yaml").read_text())["spec"]
+    (endpoint,) = monitor["podMetricsEndpoints"]
+
+    made = {
+        rule["target_label"]: rule["source_labels"] for rule in trainers["relabel_configs"] if "target_label" in rule
+    }
+    expected = {rule["targetLabel"]: rule["sourceLabels"] for rule in endpoint["relabelings"]}
+    kept = [(rule["source_labels"], rule["regex"]) for rule in trainers["metric_relabel_configs"]]
+    assert expected.items() <= made.items()
+    assert kept == [(rule["sourceLabels"], rule["regex"]) for rule in endpoint["metricRelabelings"]]
+    assert endpoint["port"] in {rule.get("regex") for rule in trainers["relabel_configs"]}
+
+
 def test_the_alerts_fire_in_these_cases_and_in_no_others(tmp_path: Path) -> None:
     if not shutil.which("promtool"):
         skip_or_fail("there is no promtool: apt-get install prometheus")

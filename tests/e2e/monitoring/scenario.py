@@ -88,10 +88,11 @@ _SPARSE = {
     "Studies that failed within a day",
     "Studies by phase",
     "Longest wait, by reason",
+    "Time since the last step",
     "Failed jobs by reason, in an hour, of each namespace",
     "Hours of pods, in 30 days",
 }
-"""Panels without data where all is well, or in the first five minutes."""
+"""Panels without data where all is well, outside of steps, or in the first five minutes."""
 
 
 def _ask(checks: Checks, server: Prometheus) -> None:

@@ -5,8 +5,8 @@ Each panel is one question with the PromQL that answers it. Its place on the pag
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ _HEIGHT = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One graph.
+    """One graph, or one table.
 
     Attributes:
         title: What is seen.
@@ -28,6 +28,7 @@ class Panel:
         legend: Name of a line, with labels in `{{braces}}`.
         unit: Grafana's name of the unit.
         stacked: Whether the lines add up to a whole.
+        columns: Of a table with a row for each line as it is now: labels with their headings.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Panel:
     legend: str = ""
     unit: str = "short"
     stacked: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def _by_job(metric: str, of: str = "max") -> str:
@@ -52,7 +54,35 @@ def _of_training(title: str, query: str, unit: str = "short") -> Panel:
     return Panel(title=title, query=query, legend="{{namespace}}/{{quantum_job}}", unit=unit)
 
 
+def _troubles(title: str, of: str, trouble: str, **columns: str) -> Panel:
+    """Returns a table of the jobs, or the studies, with one kind of trouble."""
+    shown = {"job_namespace": "Namespace", f"quantum_{of}": of.capitalize(), "reason": "Reason", **columns}
+    return Panel(
+        title=title,
+        query=f"max by ({', '.join(shown)}) (qtj_{of}_trouble_timestamp_seconds"
+        f'{{job_namespace=~"$team", trouble="{trouble}"}}) * 1000',
+        columns=shown,
+        unit="dateTimeFromNow",
+    )
+
+
 ROWS: dict[str, tuple[Panel, ...]] = {
+    "Jobs that stand still": (
+        _troubles("Jobs that wait", "job", "Waits", cause="Refused by, or last failure"),
+        _troubles("Jobs that start again", "job", "StartsAgain", cause="Last failure"),
+        _troubles("Jobs that failed within a day", "job", "Failed", cause="Last failure"),
+    ),
+    "Studies": (
+        _troubles("Studies that start no trials", "study", "Waits"),
+        _troubles("Studies that failed within a day", "study", "Failed"),
+        Panel(
+            title="Studies by phase",
+            query="sum by (job_namespace, phase) (max by (namespace, job_namespace, phase, reason) "
+            '(qtj_studies{job_namespace=~"$team"}))',
+            legend="{{job_namespace}} {{phase}}",
+            stacked=True,
+        ),
+    ),
     "Jobs": (
         Panel(
             title="Jobs by phase",
@@ -127,6 +157,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         _of_training("Own part of a step, of the slowest replica", _by_job("own_step_seconds"), "s"),
         _of_training("Own part of a step, of the fastest replica", _by_job("own_step_seconds", "min"), "s"),
         _of_training("Variance of the gradient (vanishing: a barren plateau)", _by_job("gradient_variance"), "sci"),
+        _of_training("Time since the last step", _by_job("step_age_seconds"), "s"),
     ),
     "Operator": (
         Panel(title="Who leads", query="max by (namespace, pod) (qtj_leader)", legend="{{namespace}}/{{pod}}"),
@@ -204,7 +235,8 @@ def _panels() -> Iterator[dict[str, Any]]:
         width = _COLUMNS // in_a_line
         for number, panel in enumerate(panels):
             line, column = divmod(number, in_a_line)
-            yield _graph(panel, {"x": column * width, "y": top + 1 + line * _HEIGHT, "w": width, "h": _HEIGHT})
+            place = {"x": column * width, "y": top + 1 + line * _HEIGHT, "w": width, "h": _HEIGHT}
+            yield _table(panel, place) if panel.columns else _graph(panel, place)
         top += 1 + -(-len(panels) // in_a_line) * _HEIGHT
 
 
@@ -218,6 +250,28 @@ def _graph(panel: Panel, place: dict[str, int]) -> dict[str, Any]:
         "fieldConfig": {"defaults": {"unit": panel.unit, "custom": stacking}, "overrides": []},
         "targets": [{"refId": "A", "datasource": _SOURCE, "expr": panel.query, "legendFormat": panel.legend}],
     }
+
+
+def _table(panel: Panel, place: dict[str, int]) -> dict[str, Any]:
+    columns = [*panel.columns, "Value"]
+    order = {
+        "excludeByName": {"Time": True},
+        "indexByName": {name: number for number, name in enumerate(columns)},
+        "renameByName": {**panel.columns, "Value": "Since"},
+    }
+    return {
+        "type": "table",
+        "title": panel.title,
+        "gridPos": place,
+        "datasource": _SOURCE,
+        "fieldConfig": {"defaults": {}, "overrides": [_unit_of("Since", panel.unit)]},
+        "transformations": [{"id": "organize", "options": order}],
+        "targets": [{"refId": "A", "datasource": _SOURCE, "expr": panel.query, "format": "table", "instant": True}],
+    }
+
+
+def _unit_of(column: str, unit: str) -> dict[str, Any]:
+    return {"matcher": {"id": "byName", "options": column}, "properties": [{"id": "unit", "value": unit}]}
 
 
 def _text() -> str:

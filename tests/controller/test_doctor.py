@@ -12,9 +12,12 @@ ASK = "from qtj.doctor import cluster; {}; print(cluster.cluster())"
 WANTS_OTHER_VERSIONS = "cluster.NEWEST_VERSION, cluster.VERSIONS = 'v9', ('v8', 'v9')"
 WANTS_A_NEWER_VERSION = "cluster.NEWEST_VERSION, cluster.VERSIONS = 'v9', (*cluster.VERSIONS, 'v9')"
 WANTS_A_FIELD_MORE = (
-    "own = cluster.crd(); "
-    "own['spec']['versions'][-1]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = {}; "
-    "cluster.crd = lambda: own"
+    "own = cluster.{crd}(); "
+    "own['spec']['versions'][-1]['schema']['openAPIV3Schema']['properties']['spec']['properties']['colour'] = dict(); "
+    "cluster.{crd} = lambda: own"
+)
+WANTS_STUDIES_OF_ANOTHER_NAME = (
+    "own = cluster.study_crd(); own['spec']['names']['plural'] = 'others'; cluster.study_crd = lambda: own"
 )
 
 
@@ -38,21 +41,37 @@ def test_a_cluster_without_the_definition_is_named_with_the_command_that_install
     line = said(str(api_server.kubeconfig), WANTS_OTHER_VERSIONS)
 
     assert line.startswith("warning  cluster     Kubernetes v1.")
-    assert line.endswith(", without QuantumTrainingJobs: kubectl apply -k crds")
+    assert line.endswith(", without the CRD of QuantumTrainingJob: kubectl apply -k crds")
 
 
 def test_a_definition_that_lacks_the_version_of_new_jobs_is_named(api_server: ApiServer) -> None:
     line = said(str(api_server.kubeconfig), WANTS_A_NEWER_VERSION)
 
     remedy = "kubectl apply -k crds"
-    assert line.endswith(f", with the CRD of an earlier release, which does not serve v9: {remedy}")
+    assert line.endswith(
+        f", with the CRD of QuantumTrainingJob of an earlier release, which does not serve v9: {remedy}"
+    )
 
 
 def test_a_definition_of_an_older_release_is_named(api_server: ApiServer) -> None:
-    line = said(str(api_server.kubeconfig), WANTS_A_FIELD_MORE)
+    line = said(str(api_server.kubeconfig), WANTS_A_FIELD_MORE.format(crd="crd"))
 
     assert line.startswith("warning  cluster     Kubernetes v1.")
-    assert line.endswith(", with the CRD of another release, which lacks spec.colour: kubectl apply -k crds")
+    lacks = ", with the CRD of QuantumTrainingJob of another release, which lacks spec.colour: kubectl apply -k crds"
+    assert line.endswith(lacks)
+
+
+def test_a_definition_of_studies_of_an_older_release_is_named(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), WANTS_A_FIELD_MORE.format(crd="study_crd"))
+
+    lacks = ", with the CRD of QuantumTrainingStudy of another release, which lacks spec.colour: kubectl apply -k crds"
+    assert line.endswith(lacks)
+
+
+def test_a_cluster_without_studies_is_named(api_server: ApiServer) -> None:
+    line = said(str(api_server.kubeconfig), WANTS_STUDIES_OF_ANOTHER_NAME)
+
+    assert line.endswith(", without the CRD of QuantumTrainingStudy: kubectl apply -k crds")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from tests.controller.test_study import FOUR, TABLE, table
 
 T = TypeVar("T")
 
-WRITES = 13
-"""Of a whole life without a crash, with four trials whose jobs are deleted as soon as they may."""
+WRITES = 15
+"""Of a whole life without a crash, with four trials whose jobs are deleted as soon as they may, and two events."""
 
 
 class Crash(Exception):

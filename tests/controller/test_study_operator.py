@@ -57,8 +57,8 @@ def test_two_rates_with_two_seeds_from_the_yaml_to_the_table(cluster: Cluster, o
 
     assert table(study(cluster)["status"]) == TABLE
     printed = cluster.server.kubectl("get", "qts", "-n", cluster.namespace).split()
-    assert printed[:5] == ["NAME", "PHASE", "TRIALS", "BEST", "METRIC"]
-    assert printed[6:11] == ["rates", "Complete", "4/4", "0.025", "mse"]
+    assert printed[:6] == ["NAME", "PHASE", "REASON", "TRIALS", "BEST", "METRIC"]
+    assert printed[7:13] == ["rates", "Complete", "TrialsDone", "4/4", "0.025", "mse"]
     cluster.server.kubectl("wait", "--for=condition=Complete", "qts/rates", "-n", cluster.namespace, "--timeout=5s")
 
     before = operator.writes()

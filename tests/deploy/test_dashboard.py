@@ -20,5 +20,19 @@ def test_trainings_are_those_of_the_chosen_namespaces_and_jobs() -> None:
     asked = [query for query in _QUERIES.values() if "qtj_training_" in query]
     chosen = [re.findall(r"qtj_training_\w+(\{[^}]*\})?", query) for query in asked]
 
-    assert len(asked) == 6
+    assert len(asked) == 7
     assert {labels for each in chosen for labels in each} == {'{namespace=~"$namespace", quantum_job=~"$job"}'}
+
+
+def test_a_table_says_of_each_job_that_stands_still_where_it_is_and_why() -> None:
+    tables = [panel for panel in _DASHBOARD["panels"] if panel["type"] == "table"]
+    (first, *_) = (panel["title"] for panel in _DASHBOARD["panels"] if panel["type"] != "row")
+
+    assert first == "Jobs that wait"
+    for table in tables:
+        (order,) = [each["options"] for each in table["transformations"]]
+        assert list(order["renameByName"].values())[:3] == ["Namespace", _KINDS[table["title"].split()[0]], "Reason"]
+        assert f"by ({', '.join(list(order['renameByName'])[:-1])})" in table["targets"][0]["expr"]
+
+
+_KINDS = {"Jobs": "Job", "Studies": "Study"}

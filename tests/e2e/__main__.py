@@ -28,6 +28,7 @@ from tests.e2e.diagnose import diagnose
 from tests.e2e.elastic import elastic
 from tests.e2e.install import install_operator, install_storage, remove_namespace
 from tests.e2e.kubectl import KubectlError
+from tests.e2e.monitoring.on_call import on_call
 from tests.e2e.monitoring.scenario import monitored
 from tests.e2e.operator_killed import killed_operator
 from tests.e2e.outage import outage
@@ -101,8 +102,8 @@ RARE: Mapping[str, Scenario] = {
     "elastic": elastic,
 }
 """Of the same kind, with `--rare`: what seldom happens, such as a node that goes away in the seconds of inference."""
-LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops}
-"""Scenarios that run only if they are named: their programs take long to build."""
+LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops, "on-call": on_call}
+"""Scenarios that run only if they are named: their programs take long to build, or they wait for minutes."""
 OPERATOR = "operator"
 DEFAULT = (*ALONE, OPERATOR, *TOGETHER, *WAITING, *CLUSTER)
 NAMES = (*DEFAULT, *RARE, *LONG)

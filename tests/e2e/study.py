@@ -30,8 +30,8 @@ def compared(checks: Checks, world: World) -> None:
     checks.that("each has measured an mse", all("mse" in each["metrics"] for each in status["trials"]), status)
     checks.that("the best point has an interval", status["best"].get("margin"), status)
     printed = kubectl(*where, "get", "qts", STUDY).splitlines()
-    checks.equal("the columns", printed[0].split(), ["NAME", "PHASE", "TRIALS", "BEST", "METRIC", "AGE"])
-    checks.equal("the row", printed[1].split()[1:3], ["Complete", "4/4"])
+    checks.equal("the columns", printed[0].split(), ["NAME", "PHASE", "REASON", "TRIALS", "BEST", "METRIC", "AGE"])
+    checks.equal("the row", printed[1].split()[1:4], ["Complete", "TrialsDone", "4/4"])
     _left(checks, world)
 
 

@@ -60,6 +60,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "reference/resume",
         "reference/python",
         "reference/metrics",
+        "reference/chart",
     ),
     "Design": ("design/architecture", "design/engine", "benchmarks/README"),
     "Project": ("files/CHANGELOG", "files/CONTRIBUTING", "files/SECURITY"),

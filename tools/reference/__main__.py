@@ -2,6 +2,7 @@
 
 import sys
 
+from tools.reference.chart import CHART_VALUES, chart_values
 from tools.reference.commands import COMMANDS, commands
 from tools.reference.manual import PAGE, manual
 from tools.reference.models import MODELS, shipped
@@ -11,6 +12,7 @@ PAGES = (
     (DOCUMENT, reference, "the docstrings of qtj_trainer"),
     (COMMANDS, commands, "the commands of qtj"),
     (PAGE, manual, "the commands of qtj"),
+    (CHART_VALUES, chart_values, "values.yaml or values.schema.json of the chart"),
     (MODELS, shipped, "the models of the library kubernetes"),
 )
 """The pages, what writes each, and what it is made of."""

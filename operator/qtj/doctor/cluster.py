@@ -1,4 +1,4 @@
-"""What `qtj doctor` checks of a cluster: that it answers, has the CRD, and accepts jobs from this user."""
+"""What `qtj doctor` checks of a cluster: that it answers, has both CRDs, and accepts jobs from this user."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from qtj.doctor.finding import Finding, Level
 from qtj.terminal.text import truncate
 from qtj_operator.api.crd import crd
 from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSIONS
+from qtj_operator.api.study_crd import study_crd
 from qtj_operator.controller.client import ApiError
 
 __all__ = ["cluster"]
@@ -46,7 +47,7 @@ async def _ask() -> Finding:
     async with connected() as client:
         version = (await kubernetes.VersionApi(client.transport).get_code()).git_version
         where = f"Kubernetes {version}"
-        if complaint := await _complaint_of_crd(client.transport):
+        if complaint := await _complaint_of_crds(client.transport):
             return Finding(_CHECK, Level.WARNING, f"{where}, {complaint}", "kubectl apply -k crds")
         namespace = current_namespace()
         if not await _may_create(client.transport, namespace):
@@ -55,33 +56,43 @@ async def _ask() -> Finding:
         return Finding(_CHECK, Level.OK, f"{where} with {NEWEST_VERSION} jobs, which you may create in {namespace}")
 
 
-async def _complaint_of_crd(transport: kubernetes.ApiClient) -> str:
-    """Returns what is wrong with the CustomResourceDefinition.
+async def _complaint_of_crds(transport: kubernetes.ApiClient) -> str:
+    """Returns what is wrong with one of the CustomResourceDefinitions; empty if nothing is."""
+    for ours in (crd(), study_crd()):
+        if complaint := await _complaint_of_crd(transport, ours):
+            return complaint
+    return ""
+
+
+async def _complaint_of_crd(transport: kubernetes.ApiClient, ours: Mapping[str, Any]) -> str:
+    """Returns what is wrong with the definition in the cluster.
 
     Not all users may read it, but all see what it serves.
     """
+    names = ours["spec"]["names"]
+    kind, plural = names["kind"], names["plural"]
     try:
-        served = [version for version in VERSIONS if await _serves(transport, version)]
+        served = [version for version in VERSIONS if await _serves(transport, version, plural)]
         if NEWEST_VERSION not in served:
-            older = f"with the CRD of an earlier release, which does not serve {NEWEST_VERSION}"
-            return older if served else "without QuantumTrainingJobs"
-        found = await kubernetes.ApiextensionsV1Api(transport).read_custom_resource_definition(f"{PLURAL}.{GROUP}")
+            older = f"with the CRD of {kind} of an earlier release, which does not serve {NEWEST_VERSION}"
+            return older if served else f"without the CRD of {kind}"
+        found = await kubernetes.ApiextensionsV1Api(transport).read_custom_resource_definition(f"{plural}.{GROUP}")
     except kubernetes.ApiException as problem:
         if problem.status == _FORBIDDEN:
             return ""
         raise
-    there, ours = _fields(transport.sanitize_for_serialization(found)), _fields(crd())
-    return f"with the CRD of another release, which lacks spec.{min(ours - there)}" if ours - there else ""
+    missing = _fields(ours) - _fields(transport.sanitize_for_serialization(found))
+    return f"with the CRD of {kind} of another release, which lacks spec.{min(missing)}" if missing else ""
 
 
-async def _serves(transport: kubernetes.ApiClient, version: str) -> bool:
+async def _serves(transport: kubernetes.ApiClient, version: str, plural: str) -> bool:
     try:
         served = await kubernetes.CustomObjectsApi(transport).get_api_resources(GROUP, version)
     except kubernetes.ApiException as problem:
         if problem.status == _NOT_FOUND:
             return False
         raise
-    return any(each.name == PLURAL for each in served.resources)
+    return any(each.name == plural for each in served.resources)
 
 
 def _fields(definition: Mapping[str, Any]) -> set[str]:

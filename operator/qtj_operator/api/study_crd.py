@@ -13,6 +13,7 @@ _SOURCES = "operator/qtj_operator/api/{study,study_parameters,study_status}.py"
 
 _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    {"name": "Reason", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Running")].reason'},
     {"name": "Trials", "type": "string", "jsonPath": ".status.finished"},
     {"name": "Best", "type": "number", "jsonPath": ".status.best.objective"},
     {"name": "Metric", "type": "string", "jsonPath": ".spec.objective.metric"},

@@ -21,7 +21,7 @@ class StudyPhase(StrEnum):
 
 
 class StudyReason(StrEnum):
-    """All reasons of the conditions of a study."""
+    """All reasons of the conditions of a study, and of its events."""
 
     # Running
     TRIALS_RUNNING = "TrialsRunning"
@@ -32,6 +32,8 @@ class StudyReason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     TOO_MANY_FAILED = "TooManyFailed"
     METRIC_MISSING = "MetricMissing"
+    # Events
+    TRIAL_FAILED = "TrialFailed"
 
 
 class TrialPhase(StrEnum):

@@ -21,6 +21,7 @@ from qtj_operator.controller.fair_limit import FairLimit
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
+from qtj_operator.controller.study_memory import Studies as KnownStudies
 from qtj_operator.core.platform import CLUSTER, Platform
 
 __all__ = ["Settings", "run_operator"]
@@ -78,12 +79,14 @@ async def run_operator(settings: Settings) -> None:
     spaces = settings.namespaces
     where = f"namespace{'s' if spaces[1:] else ''} {', '.join(spaces)}" if spaces else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    queues, studies = ([WorkQueue[Key]() for _ in spaces or (None,)] for _ in range(2))
-    limit, jobs = FairLimit(), Jobs()
-    metrics = Metrics(lambda: sum(map(len, (*queues, *studies))) + limit.waiting, jobs)
+    queues, of_studies = ([WorkQueue[Key]() for _ in spaces or (None,)] for _ in range(2))
+    limit, jobs, studies = FairLimit(), Jobs(), KnownStudies()
+    metrics = Metrics(lambda: sum(map(len, (*queues, *of_studies))) + limit.waiting, jobs, studies=studies)
     client = await connect(metrics)
-    shared = Shared(client=client, metrics=metrics, jobs=jobs, limit=limit, platform=_platform(client, settings))
-    of_scopes = zip(spaces or (None,), queues, studies, strict=True)
+    shared = Shared(
+        client=client, metrics=metrics, jobs=jobs, studies=studies, limit=limit, platform=_platform(client, settings)
+    )
+    of_scopes = zip(spaces or (None,), queues, of_studies, strict=True)
     scopes = [Scope(name, queue, trials, shared) for name, queue, trials in of_scopes]
     try:
         with short_collections():

@@ -26,6 +26,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.study_memory import Studies as KnownStudies
 from qtj_operator.controller.watch_handler import WatchHandler
 from qtj_operator.core.platform import Platform
 
@@ -44,6 +45,7 @@ class Shared:
         client: The connection to the API server.
         metrics: What is counted.
         jobs: The jobs that are known.
+        studies: The studies that are known.
         limit: How many requests are under way at once.
         platform: What pods run on.
     """
@@ -51,6 +53,7 @@ class Shared:
     client: ApiClient
     metrics: Metrics
     jobs: Jobs
+    studies: KnownStudies
     limit: FairLimit
     platform: Platform
 
@@ -82,8 +85,9 @@ class Scope:
         )  # fmt: skip
         self._reflectors = [Reflector(client, resource, namespace, handler) for resource in CHILDREN]
         self._studies = Studies(
-            client, shared.limit, namespace, queue=studies, metrics=shared.metrics, platform=shared.platform
-        )
+            client, shared.limit, namespace,
+            queue=studies, metrics=shared.metrics, platform=shared.platform, known=shared.studies,
+        )  # fmt: skip
         self._refused = False
 
     @property

@@ -18,6 +18,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile_study import StudyReconciler
 from qtj_operator.controller.runtime import Runtime
+from qtj_operator.controller.study_memory import Studies as KnownStudies
 from qtj_operator.controller.trial_objects import is_same_trial
 from qtj_operator.controller.watch_handler import JobsHandler, WatchHandler
 from qtj_operator.core.platform import Platform
@@ -35,6 +36,7 @@ class Studies:
         queue: Keys of studies that are worth a look.
         metrics: Where passes are counted.
         platform: What pods run on.
+        known: The studies that are known.
     """
 
     def __init__(
@@ -46,12 +48,13 @@ class Studies:
         queue: WorkQueue[Key],
         metrics: Metrics,
         platform: Platform,
+        known: KnownStudies,
     ) -> None:
         cache = Cache(STUDIES)
         self._handler = WatchHandler(cache, queue.add_news, is_same_trial)
         self._reflector = Reflector(client, STUDIES.owner, namespace, self._handler, STUDIES)
         cached = CachedClient(client, cache, queue.add, limit)
-        reconciler = StudyReconciler(cached, client.now, is_current=cache.is_current, platform=platform)
+        reconciler = StudyReconciler(cached, client.now, known, is_current=cache.is_current, platform=platform)
         self._runtime = Runtime(
             cached, reconciler.reconcile, queue, namespace,
             jobs=reconciler.studies, metrics=metrics, filled=self._handler.filled, resource=STUDIES.owner,

@@ -15,7 +15,7 @@ from qtj_operator.api.names import GROUP, PLURAL, VERSION
 from qtj_operator.api.study import STUDY_PLURAL
 from qtj_operator.core.heard import Heard
 
-__all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource"]
+__all__ = ["ApiError", "Client", "Key", "Object", "ProgressSource", "Resource", "denied_by"]
 
 Object = Mapping[str, Any]
 """A Kubernetes object as JSON has it."""
@@ -43,8 +43,28 @@ _ADMISSION = re.compile(r"(webhook|(?:Valid|Mut)atingAdmissionPolicy) [\"']([^\"
 """How the API server names who refused: kube-apiserver 1.34, admission/plugin/webhook/errors/statuserror.go and
 admission/plugin/policy/validating/plugin.go; `failed calling webhook` among them."""
 
+_QUOTA = re.compile(r"(?:exceeded|failed) quota: ([^,:]+)")
+"""kube-apiserver 1.34, resourcequota/controller.go: too much is asked for, or a request is missing that it counts."""
+
+_POD_SECURITY = re.compile(r'violates PodSecurity "([^"]+)"')
+"""kube-apiserver 1.34, pod-security-admission/admission/admission.go: the level with its version."""
+
 _DENIED = re.compile(r"denied (the )?request|is forbidden")
 """What every refusal of an admission plugin has, whatever its name."""
+
+
+def denied_by(text: str) -> str:
+    """Returns who refused, in a few words that are the same for all jobs: a policy, a webhook or a quota.
+
+    Args:
+        text: What the API server said, also within a longer sentence.
+    """
+    if named := _ADMISSION.search(text):
+        return f"{named[1]} {named[2]}"
+    if level := _POD_SECURITY.search(text):
+        return f"PodSecurity {level[1]}"
+    quota = _QUOTA.search(text)
+    return f"quota {quota[1]}" if quota else ""
 
 
 class ApiError(Exception):

@@ -1,4 +1,4 @@
-"""Writes Kubernetes Events on a job, each at most once."""
+"""Writes Kubernetes Events on a job or a study, each at most once."""
 
 import hashlib
 from datetime import datetime
@@ -11,18 +11,25 @@ from qtj_operator.core.decision import Event
 __all__ = ["emit"]
 
 
-async def emit(client: Client, raw: Object, event: Event, now: datetime) -> None:
+async def emit(client: Client, raw: Object, event: Event, now: datetime, kind: str = KIND) -> None:
     """Writes one event; failing to is not worth repeating a pass.
 
     The name is a digest of the message and the state of the job, so that a repeated pass repeats no event.
+
+    Args:
+        client: The cluster.
+        raw: What it is about.
+        event: What it says.
+        now: The time.
+        kind: That of the object: one from a list does not say it.
     """
     try:
-        await client.create(Resource.EVENTS, _manifest(raw, event, now))
+        await client.create(Resource.EVENTS, _manifest(raw, event, now, kind))
     except ApiError:
         return
 
 
-def _manifest(raw: Object, event: Event, now: datetime) -> Object:
+def _manifest(raw: Object, event: Event, now: datetime, kind: str) -> Object:
     meta, status = raw["metadata"], raw.get("status", {})
     content = (
         meta["uid"],
@@ -40,7 +47,7 @@ def _manifest(raw: Object, event: Event, now: datetime) -> Object:
         "metadata": {"name": f"{meta['name']}.{digest}", "namespace": meta["namespace"]},
         "involvedObject": {
             "apiVersion": NEWEST_API_VERSION,  # `kubectl events --for=qtj/NAME` asks for the newest that is served
-            "kind": KIND,
+            "kind": kind,
             "name": meta["name"],
             "namespace": meta["namespace"],
             "uid": meta["uid"],

@@ -12,8 +12,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from qtj_operator.api.conditions import FAILURES, ConditionType, find, is_true
-from qtj_operator.api.status import Phase, Status
+from qtj_operator.api.status import Status
 from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.study_memory import Studies
+from qtj_operator.controller.study_metrics import study_metrics
+from qtj_operator.controller.troubles import troubles, waits
 
 __all__ = ["OTHERS", "JobMetrics"]
 
@@ -21,7 +24,6 @@ _NAMESPACES = 200
 """How many namespaces have series of their own. With eight reasons of failures these are some thousand series."""
 OTHERS = ""
 """The label of all further namespaces together."""
-_WAITS = {Phase.PENDING, Phase.RESTARTING}
 
 
 class JobMetrics(Collector):
@@ -31,10 +33,14 @@ class JobMetrics(Collector):
         registry: Where they are registered.
         jobs: The jobs that are known.
         clock: Tells the time.
+        studies: The studies that are known: they have the same namespaces.
     """
 
-    def __init__(self, registry: CollectorRegistry, jobs: Jobs, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, jobs: Jobs, clock: Callable[[], datetime], studies: Studies | None = None
+    ) -> None:
         self._jobs, self._clock = jobs, clock
+        self._studies = {} if studies is None else studies
         self._namespaces: set[str] = set()
         registry.register(self)  # before the counters: their series of a new namespace are in the same answer
         self._restarts = Counter(
@@ -80,6 +86,8 @@ class JobMetrics(Collector):
             for labels, value in sorted(values.items()):
                 family.add_metric(labels, value)
             yield family
+        yield troubles(self._jobs, self._clock(), self._label)
+        yield from study_metrics(self._studies, self._clock(), self._label)
 
     def _counted(self) -> Tally[tuple[str, ...]]:
         return Tally((self._label(key[0]), job.phase, job.reason) for key, job in self._jobs.items())
@@ -87,7 +95,7 @@ class JobMetrics(Collector):
     def _waiting(self) -> dict[tuple[str, ...], float]:
         now, longest = self._clock(), dict[tuple[str, ...], float]()
         for (namespace, _), job in self._jobs.items():
-            if job.phase in _WAITS and job.since is not None:
+            if waits(job) and job.since is not None:
                 labels = self._label(namespace), job.reason
                 longest[labels] = max(longest.get(labels, 0), (now - job.since).total_seconds())
         return longest

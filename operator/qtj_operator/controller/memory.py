@@ -4,14 +4,14 @@ It is of little use after a restart, so nothing of it is stored. A job that is g
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from qtj_operator.api.conditions import ConditionType
+from qtj_operator.api.conditions import ConditionType, Reason
 from qtj_operator.api.status import Phase
-from qtj_operator.controller.client import Key, Object
+from qtj_operator.controller.client import Key, Object, denied_by
 from qtj_operator.controller.failures import Failures
 from qtj_operator.controller.killed import Killed
 from qtj_operator.controller.last_events import LastEvents
@@ -78,6 +78,10 @@ class JobMemory:
         reason: The reason that it had with it.
         since: Since when its replicas have not all been running; None where they are.
         stragglers: How many of its replicas are slow now.
+        failed_at: When it failed; None if it has not.
+        cause: Why a replica failed last, for example OOMKilled.
+        refused_by: Who refuses its children, for example `quota compute`.
+        lost: When its last replicas failed, oldest first.
         on_nodes: How many of its pods have a node and have not ended, by role.
         pods: What its pods were parsed into.
         services: What its Services were parsed into.
@@ -96,6 +100,10 @@ class JobMemory:
     reason: str = ""
     since: datetime | None = None
     stragglers: int = 0
+    failed_at: datetime | None = None
+    cause: str = ""
+    refused_by: str = ""
+    lost: Sequence[datetime] = ()
     on_nodes: Mapping[str, int] = field(default_factory=dict)
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
     services: Parser[Service] = field(default_factory=lambda: Parser(parse_service))
@@ -116,6 +124,12 @@ class JobMemory:
         self.since = _not_running_since(job)
         stragglers = (status.get("steps") or {}).get("stragglers") or ()
         self.stragglers = sum("until" not in each for each in stragglers) if self.phase == Phase.RUNNING else 0
+        failed = _condition(job, ConditionType.FAILED)
+        self.failed_at = _changed(failed) if failed and failed["status"] == "True" else None
+        failures = status.get("failures") or ()
+        self.lost = tuple(datetime.fromisoformat(each["time"]) for each in failures)
+        self.cause = failures[-1]["reason"] if failures else ""
+        self.refused_by = _refused_by(job) if self.reason == Reason.CHILD_REJECTED else ""
 
     def saw(self, seen: Observed) -> None:
         """Remembers which of its pods have a node; a probe has one for a moment, and is no replica."""
@@ -126,11 +140,24 @@ class JobMemory:
 
 def _not_running_since(job: Object) -> datetime | None:
     """Returns since when not all replicas of a job run: its creation, or when one of them ended."""
-    conditions = job.get("status", {}).get("conditions") or ()
-    running = next((each for each in conditions if each["type"] == ConditionType.RUNNING), None)
+    running = _condition(job, ConditionType.RUNNING)
     if running is None:
         return datetime.fromisoformat(job["metadata"]["creationTimestamp"])
-    return None if running["status"] == "True" else datetime.fromisoformat(running["lastTransitionTime"])
+    return None if running["status"] == "True" else _changed(running)
+
+
+def _condition(job: Object, kind: ConditionType) -> Object | None:
+    conditions = job.get("status", {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == kind), None)
+
+
+def _refused_by(job: Object) -> str:
+    messages = (each["message"] for each in job["status"]["conditions"] if each["reason"] == Reason.CHILD_REJECTED)
+    return denied_by(next(messages, ""))
+
+
+def _changed(condition: Object) -> datetime:
+    return datetime.fromisoformat(condition["lastTransitionTime"])
 
 
 class Jobs(dict[Key, JobMemory]):

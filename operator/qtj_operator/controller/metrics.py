@@ -13,6 +13,7 @@ from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.job_metrics import JobMetrics
 from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.study_memory import Studies
 
 __all__ = ["Metrics", "Outcome"]
 
@@ -35,6 +36,7 @@ class Metrics:
         depth: Returns how many jobs wait for a pass, or for a turn to send a request.
         jobs: The jobs that are known.
         clock: Tells the time.
+        studies: The studies that are known.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Metrics:
         depth: Callable[[], int] = lambda: 0,
         jobs: Jobs | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        studies: Studies | None = None,
     ) -> None:
         jobs = Jobs() if jobs is None else jobs
         disable_created_metrics()  # a second series for each, that nobody reads
@@ -64,7 +67,7 @@ class Metrics:
         self._resynced: dict[tuple[Resource, str | None], float] = {}
         self._leads = Gauge("qtj_leader", "1 where the operator works, 0 where it stands by.", registry=self.registry)
         Info("qtj_build", "Which operator this is.", registry=self.registry).info({"version": installed_version()})
-        self._of_jobs = JobMetrics(self.registry, jobs, clock)
+        self._of_jobs = JobMetrics(self.registry, jobs, clock, studies)
         queue = Gauge("qtj_queue_depth", "Jobs that wait for a pass or a request.", registry=self.registry)
         queue.set_function(depth)
         skipped = Gauge("qtj_jobs_unreadable", "Jobs that are invalid or too large to be read.", registry=self.registry)

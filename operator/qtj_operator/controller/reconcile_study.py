@@ -6,14 +6,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from qtj_operator.api.limits import BEYOND
+from qtj_operator.api.study import STUDY_KIND
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
+from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
+from qtj_operator.controller.study_memory import Studies, StudyMemory
 from qtj_operator.controller.trial_objects import trial_jobs, within_limits
 from qtj_operator.core.platform import CLUSTER, Platform
+from qtj_operator.core.study.events import study_events
 from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, decide_pass
 from qtj_operator.core.study.report import invalid
 from qtj_operator.manifests.manifest import Manifest
@@ -42,14 +46,14 @@ class StudyReconciler:
     Attributes:
         client: The cluster.
         clock: Tells the time.
-        studies: The studies that are known.
+        studies: The studies that are known, and what is remembered of each.
         is_current: Tells whether a study is still as it was when it was read; see `Cache.is_current`.
         platform: What it gives to jobs, and which labels are copied.
     """
 
     client: Client
     clock: Callable[[], datetime] = utc_now
-    studies: set[Key] = field(default_factory=set)
+    studies: Studies = field(default_factory=dict)
     is_current: Callable[[Study], bool] = _always
     platform: Platform = CLUSTER
 
@@ -61,9 +65,9 @@ class StudyReconciler:
         """
         raw = await self.client.get(_STUDIES, *key)
         if raw is None or "deletionTimestamp" in raw["metadata"]:
-            self.studies.discard(key)
+            self.studies.pop(key, None)
             return None
-        self.studies.add(key)
+        self.studies[key] = StudyMemory.of(raw)
         raw = within_limits(raw)  # it may have been read past the cache
         if "spec" not in raw and BEYOND not in raw:
             # Nothing but its identity was read: whatever was written into its status now, would drop its trials.
@@ -143,6 +147,8 @@ class StudyReconciler:
         written = await self.client.replace_status(_STUDIES, {**known, "status": after})
         if before.get("phase") != after.get("phase"):
             _log_phase(key, status)
+        for event in study_events(study_status(raw), status):
+            await emit(self.client, raw, event, self.clock(), STUDY_KIND)
         return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
 
 

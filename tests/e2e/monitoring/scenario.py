@@ -1,7 +1,5 @@
 """A real Prometheus scrapes operator and training: each query of the dashboard finds data, and no alert fires."""
 
-import json
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +11,8 @@ import yaml
 
 from tests.e2e.checks import Checks
 from tests.e2e.install import OPERATOR
-from tests.e2e.kubectl import ROOT, get, kubectl, wait_until
+from tests.e2e.kubectl import get, kubectl, wait_until
+from tests.e2e.monitoring.dashboard import MONITORS, queries
 from tests.e2e.monitoring.prometheus import Prometheus, Target, running
 from tests.e2e.trial import Trial
 from tests.e2e.world import JOB_LABEL, World
@@ -21,7 +20,6 @@ from tests.e2e.world import JOB_LABEL, World
 __all__ = ["monitored"]
 
 _CASES = Path(__file__).with_name("alerts_test.yaml")
-_MONITORS = ROOT / "deploy/helm/files/monitoring"
 _EPOCHS = 100_000
 """More than it gets to: what has ended is scraped no more."""
 _PREFIX = "__meta_kubernetes_pod_label_"
@@ -44,7 +42,7 @@ def monitored(checks: Checks, world: World) -> None:
 def _rules(folder: Path) -> Path:
     """Writes the rules as Prometheus reads them; in a cluster its operator does that."""
     path = folder / "rules.yaml"
-    path.write_text(yaml.safe_dump(yaml.safe_load((_MONITORS / "alerts.yaml").read_text())["spec"]))
+    path.write_text(yaml.safe_dump(yaml.safe_load((MONITORS / "alerts.yaml").read_text())["spec"]))
     shutil.copy(_CASES, folder)
     return path
 
@@ -68,7 +66,7 @@ def _operators() -> Iterator[Target]:
 
 def _trainers(namespace: str, job: str) -> Iterator[Target]:
     """What the PodMonitor selects, with the labels that its relabelings make."""
-    monitor = yaml.safe_load((_MONITORS / "trainers.yaml").read_text())["spec"]
+    monitor = yaml.safe_load((MONITORS / "trainers.yaml").read_text())["spec"]
     (endpoint,) = monitor["podMetricsEndpoints"]
     (chosen,) = monitor["selector"]["matchExpressions"]
     for pod in get("-n", namespace, "pods", "-l", f"{JOB_LABEL}={job},{chosen['key']}")["items"]:
@@ -83,25 +81,25 @@ def _labels(pod: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:
 
 
 _SPARSE = {
+    "Jobs that wait",
+    "Jobs that start again",
+    "Jobs that failed within a day",
+    "Studies that start no trials",
+    "Studies that failed within a day",
+    "Studies by phase",
     "Longest wait, by reason",
+    "Time since the last step",
     "Failed jobs by reason, in an hour, of each namespace",
     "Hours of pods, in 30 days",
 }
-"""Panels without data where all is well, or in the first five minutes."""
+"""Panels without data where all is well, outside of steps, or in the first five minutes."""
 
 
 def _ask(checks: Checks, server: Prometheus) -> None:
     wait_until("every target was scraped", lambda: server.samples("min(up) == 1"), 60)
-    for title, query in _queries():
+    for title, query in queries():
         if title not in _SPARSE:  # Prometheus refuses a query that is wrong all the same
             wait_until(f"the panel {title!r} has data", partial(server.samples, query), 60)
         checks.note(f"the panel {title!r} has data: {len(server.samples(query))} lines")
     firing = server.samples('ALERTS{alertstate="firing"}')
     checks.equal("nothing alerts", [each["metric"]["alertname"] for each in firing], [])
-
-
-def _queries() -> Iterator[tuple[str, str]]:
-    """Yields each panel's title and query as Grafana sends it when everything is chosen."""
-    for panel in json.loads((_MONITORS / "dashboard.json").read_text())["panels"]:
-        for target in panel.get("targets", ()):
-            yield panel["title"], re.sub(r"\$(namespace|job|team)\b", ".+", target["expr"])

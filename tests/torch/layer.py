@@ -2,6 +2,7 @@
 
 import copy
 import io
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 from qtj_simulator.torch import TorchLayer
 from tests.torch.cases import CASE, NO_INPUTS, drawn
+from tests.trainer.processes import REPOSITORY
 
 
 def layer(**options: Any) -> Any:
@@ -89,3 +91,14 @@ def test_it_learns_within_other_layers() -> None:
         losses.append(loss.item())
 
     assert losses[-1] < 0.6 * losses[0]
+
+
+def test_the_code_of_the_manual_runs() -> None:
+    manual = (REPOSITORY / "docs" / "how-to" / "frameworks.md").read_text()
+    (code,) = re.findall(r"^## PyTorch.*?^```python\n(.*?)^```", manual, re.DOTALL | re.MULTILINE)
+
+    names: dict[str, Any] = {}
+    exec(code, names)
+
+    assert names["values"].shape == (8, 2)
+    assert names["curvature"].shape == (2, 2)

@@ -18,8 +18,8 @@ __all__ = ["TorchLayer", "expectation_function"]
 
 _TYPES = (torch.float32, torch.float64)
 _NO_MORE = (
-    "qtj_simulator.torch has first and second derivatives, where forward mode is only the second of two:"
-    " take torch.func.jacrev, or torch.func.hessian for second ones"
+    "qtj_simulator.torch has no third derivatives, and no forward mode of forward mode: use torch.func.jacrev, or"
+    " torch.func.hessian for second derivatives"
 )
 
 

@@ -109,6 +109,7 @@ long-tests: $(STAMP) packages
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done
+	@$(MAKE) .venv-torch/installed || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m slow --timeout 1800 --durations 20
 
 long-lives: $(STAMP)
@@ -180,11 +181,20 @@ coverage: $(STAMP) ## What the unit and trainer tests run of the code, by packag
 test-trainer: $(STAMP) ## Tests of the trainer
 	@$(call PROGRAMS,trainer)
 	@$(MAKE) .venv-mlflow/installed || [ -z "$${CI:-}" ]
+	@$(MAKE) .venv-torch/installed || [ -z "$${CI:-}" ]
 	$(PYTEST) -m "not slow" tests/trainer
 
 .venv-mlflow/installed: requirements/mlflow.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-mlflow
 	$(BIN)/uv pip install -q --python .venv-mlflow/bin/python --require-hashes -r requirements/mlflow.txt
+	@touch $@
+
+# PyTorch alone, beside what $(VENV) has: its wheels for Linux bring the libraries of GPUs, 5 GB.
+.venv-torch/installed: requirements/torch.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(BIN)/python --clear .venv-torch
+	$(BIN)/uv pip install $(QUIET) --python .venv-torch/bin/python --require-hashes -r requirements/torch.txt
+	@path='import sysconfig; print(sysconfig.get_path("purelib"))'; \
+	  echo "import site; site.addsitedir('$$($(BIN)/python -c "$$path")')" > "$$(.venv-torch/bin/python -c "$$path")/rest.pth"
 	@touch $@
 
 .PHONY: test-cluster
@@ -348,10 +358,11 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	@# What MLflow's server imports, for the tests. The package `mlflow` brings four times as much.
 	printf 'aiohttp\nalembic\nflask\nflask-cors\ngraphene\nhuey\nmlflow-skinny>=3\nnumpy\nsqlalchemy\n' | $(COMPILE) - -o requirements/mlflow.txt
+	echo 'torch>=2.6' | $(COMPILE) - -c requirements/dev.txt -o requirements/torch.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\ncyclonedx-bom>=7\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/release.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-release .venv-torch site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output

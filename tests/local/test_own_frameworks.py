@@ -1,4 +1,4 @@
-"""The examples in JAX and PennyLane under `qtj run`: killed, resumed to the same digits, and judged."""
+"""The examples in JAX, PennyLane and PyTorch under `qtj run`: killed, resumed to the same digits, and judged."""
 
 import os
 import signal
@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from tests.local.laptop import REPOSITORY, Ended, Laptop, eventually
+from tests.missing import skip_or_fail
+from tests.torch import PYTHON
 
 
 def job_of(example: str) -> dict[str, Any]:
@@ -16,6 +18,10 @@ def job_of(example: str) -> dict[str, Any]:
     job: dict[str, Any] = yaml.safe_load((REPOSITORY / f"examples/{example}.yaml").read_text())
     [container] = job["spec"]["template"]["spec"]["containers"]
     container["command"][1] = str(REPOSITORY / container["command"][1])
+    if example == TORCH.example:
+        if not PYTHON.exists():
+            skip_or_fail("PyTorch is not here: make .venv-torch/installed")
+        container["command"][0] = str(PYTHON)
     return job
 
 
@@ -42,10 +48,11 @@ class Case:
 
 JAX = Case("jax-loop", kill_after=450, steps=2000, metric="error", at_least=-0.001, at_most=0.01)
 PENNYLANE = Case("pennylane-classifier", kill_after=32, steps=160, metric="accuracy", at_least=0.85, at_most=1)
+TORCH = Case("torch-loop", kill_after=32, steps=160, metric="accuracy", at_least=0.85, at_most=1)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [JAX, PENNYLANE], ids=lambda case: case.example)
+@pytest.mark.parametrize("case", [JAX, PENNYLANE, TORCH], ids=lambda case: case.example)
 def test_a_killed_example_comes_to_the_same_digits(laptop: Laptop, case: Case) -> None:
     laptop.write(job_of(case.example))
     whole = run(laptop, case.example)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qtj.local.startable import CannotStartError
-from qtj.local.variables import as_text, expanded, variables_of
+from qtj.local.variables import as_text, expanded, group_address, variables_of
 
 CONFIGS = {("ConfigMap", "colors"): {"sky": "blue", "depth": "5"}, ("Secret", "keys"): {"door": "1234"}}
 POD = {
@@ -143,3 +143,21 @@ def test_what_is_optional_and_missing_is_left_out(name: str) -> None:
 
 def test_a_source_of_an_unknown_kind_is_passed_over() -> None:
     assert variables(envFrom=[{"prefix": "X_"}]) == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "here"),
+    [
+        (
+            {"MASTER_ADDR": "toy-worker-0.lab.svc", "MASTER_PORT": "2222"},
+            {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "20001"},
+        ),
+        ({"MASTER_ADDR": "other.example", "MASTER_PORT": "2222"}, {}),
+        ({"MASTER_ADDR": "toy-worker-0.lab.svc"}, {}),
+        ({}, {}),
+    ],
+)
+def test_rank_0_of_pytorch_listens_at_the_local_port_of_a_service(
+    written: dict[str, str], here: dict[str, str]
+) -> None:
+    assert group_address(written, lambda text: text.replace("toy-worker-0.lab.svc:2222", "127.0.0.1:20001")) == here

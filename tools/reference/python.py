@@ -65,6 +65,11 @@ PUBLIC = {
         "qtj_simulator.NoisyPQC",
         "qtj_simulator.Estimate",
     ),
+    "Circuits in PyTorch and JAX": (
+        "qtj_simulator.torch.TorchLayer",
+        "qtj_simulator.torch.expectation_function",
+        "qtj_simulator.jax.expectation_function",
+    ),
     "Layers of TensorFlow Quantum": (
         "qtj_simulator.tfq.layers.PQC",
         "qtj_simulator.tfq.layers.ControlledPQC",

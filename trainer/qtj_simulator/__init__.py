@@ -16,6 +16,7 @@ Each package and module imports only from those below it:
     tfq            a program of TensorFlow Quantum changes one import
     noise          noise and shots, by quantum trajectories
     jax            a function of JAX, with gradients, for who has JAX installed
+    torch          a function and a module of PyTorch, for who has PyTorch installed
     pqc            the Keras layer, on the fused engine or on that of TensorFlow Quantum (`tfq_op`)
     groups         groups of examples in one call of the engine
     expectation    the engine for a circuit

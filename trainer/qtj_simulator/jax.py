@@ -29,7 +29,8 @@ def expectation_function(
 
     It may be under `jit`, `grad`, `jacrev` and `vmap`, which is one call of the engine; `jacrev(jacrev(f))` has exact
     second derivatives. JAX refuses forward mode (`jvp`, `jacfwd`, `hessian`), and third derivatives are refused.
-    Arrays in float64, which JAX must allow, are computed with complex128 amplitudes, others with complex64.
+    Arrays in float64, which JAX must allow, are computed with complex128 amplitudes, others with complex64. An array of
+    another shape is a ValueError.
 
     Args:
         circuit: The circuit, which starts from |0...0⟩. Its symbols are among `inputs` and `weights`.
@@ -39,8 +40,7 @@ def expectation_function(
         threads: The number of threads; None: $OMP_NUM_THREADS, or the processors that this process may use.
 
     Returns:
-        A function of inputs, (batch, inputs) or (inputs,), and weights, (weights,). It returns (batch, readouts) or
-        (readouts,), and raises ValueError if an array has another shape.
+        A function of inputs, (batch, inputs) or (inputs,), and weights, (weights,): (batch, readouts) or (readouts,).
 
     Raises:
         TypeError: If an argument has the wrong type.

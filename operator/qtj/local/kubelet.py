@@ -31,6 +31,7 @@ from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.store import Change, ClusterStore
 from qtj.local.supervisors import Supervisors
 from qtj.local.termination import termination_message
+from qtj.local.variables import group_address
 from qtj_contract import Env
 from qtj_operator.api.job import METRICS_PORT, main_container
 from qtj_operator.api.names import LABEL_JOB
@@ -210,6 +211,7 @@ class Kubelet:
                 for variable, port in _own_ports(pod).items()
                 if self._has_service(pod)
             },
+            **group_address(_written(pod), lambda text: self._machine.addresses.rewrite(text, namespace)),
         }
         program = program_of(
             pod,
@@ -292,8 +294,12 @@ def _report(task: asyncio.Task[None], defect: Callable[[BaseException], None]) -
 
 def _own_ports(pod: Object) -> Mapping[Env, int]:
     """Returns the ports on which the program listens by the contract."""
-    variables = {each["name"]: each.get("value") for each in main_container(pod["spec"]["containers"]).get("env") or ()}
     ports = {Env.METRICS_PORT: METRICS_PORT}
-    if profiler := variables.get(Env.PROFILER_PORT):
+    if profiler := _written(pod).get(Env.PROFILER_PORT):
         ports[Env.PROFILER_PORT] = int(profiler)
     return ports
+
+
+def _written(pod: Object) -> Mapping[str, Any]:
+    """Returns the variables of the main container that the pod has as text."""
+    return {each["name"]: each.get("value") for each in main_container(pod["spec"]["containers"]).get("env") or ()}

@@ -7,7 +7,7 @@ from typing import Any
 from qtj.local.startable import CannotStartError
 from qtj_operator.controller.client import Object
 
-__all__ = ["Configs", "as_text", "expanded", "variables_of"]
+__all__ = ["Configs", "as_text", "expanded", "group_address", "variables_of"]
 
 Configs = Mapping[tuple[str, str], Mapping[str, str]]
 """Data of ConfigMaps and Secrets, by kind and name."""
@@ -39,6 +39,21 @@ def variables_of(
         if value is not None:
             variables[name] = replaced.get(name) or expanded(rewrite(value), variables)
     return variables
+
+
+def group_address(variables: Mapping[str, Any], rewrite: Callable[[str], str]) -> Mapping[str, str]:
+    """Returns where rank 0 of PyTorch listens on this machine, if two variables name the port of a Service for it.
+
+    Args:
+        variables: The variables that a container has as text.
+        rewrite: Replaces addresses of the cluster by those of this machine.
+    """
+    address = f"{variables.get('MASTER_ADDR')}:{variables.get('MASTER_PORT')}"
+    local = rewrite(address)
+    if local == address:
+        return {}
+    host, _, port = local.rpartition(":")
+    return {"MASTER_ADDR": host, "MASTER_PORT": port}
 
 
 def as_text(value: object) -> str:

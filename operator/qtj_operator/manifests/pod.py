@@ -11,6 +11,7 @@ from qtj_operator.api.spec import Circuit
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, Port
 from qtj_operator.manifests.inherited import inherited
 from qtj_operator.manifests.manifest import Manifest, metadata
+from qtj_operator.manifests.process_group import process_group
 from qtj_operator.manifests.queueing import queueing
 from qtj_operator.manifests.security import container_security, pod_security
 from qtj_operator.manifests.service import replica_ports
@@ -33,6 +34,7 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     environment = {
         **job_environment(job, attempt),
         **tf_config_variable(job, replica),
+        **process_group(job, replica),
         Env.PROFILER_PORT: str(job.profiler_port),
         Env.METRICS_PORT: str(METRICS_PORT),
         **_captures(job),

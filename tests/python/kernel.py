@@ -10,7 +10,8 @@ import nbformat
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
-SECONDS = 120
+SECONDS = 300
+"""How long a kernel may take to start, and a cell to end."""
 
 
 def run_cells(folder: Path, *sources: str) -> list[str]:
@@ -22,7 +23,7 @@ def run_cells(folder: Path, *sources: str) -> list[str]:
     cells = [nbformat.v4.new_code_cell(each) for each in sources]
     notebook = nbformat.v4.new_notebook(cells=cells)
     place = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, kernel_name="python3", timeout=SECONDS, resources=place).execute()
+    NotebookClient(notebook, kernel_name="python3", timeout=SECONDS, startup_timeout=SECONDS, resources=place).execute()
     return ["".join(map(_shown, cell.outputs)) for cell in notebook.cells]
 
 
@@ -36,7 +37,7 @@ class Kernel:
     """A kernel whose cells can be stopped."""
 
     def __init__(self, folder: Path) -> None:
-        self._manager, self._client = start_new_kernel(kernel_name="python3", cwd=str(folder))
+        self._manager, self._client = start_new_kernel(SECONDS, "python3", cwd=str(folder))
 
     def __enter__(self) -> Self:
         return self

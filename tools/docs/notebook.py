@@ -12,7 +12,7 @@ __all__ = ["NOTEBOOK", "executed"]
 
 NOTEBOOK = ROOT / "docs/how-to/notebook.ipynb"
 _SECONDS = 300
-"""How long a cell may take."""
+"""How long its kernel may take to start, and a cell to end."""
 
 
 def executed(text: str) -> str:
@@ -27,7 +27,8 @@ def executed(text: str) -> str:
     notebook = nbformat.reads(text, as_version=4)
     with TemporaryDirectory(prefix="qtj-notebook-") as folder:
         place = {"metadata": {"path": folder}}
-        client = NotebookClient(notebook, kernel_name="python3", timeout=_SECONDS, record_timing=False, resources=place)
+        waits = {"timeout": _SECONDS, "startup_timeout": _SECONDS}
+        client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources=place, **waits)
         client.execute()
     notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     for number, cell in enumerate(notebook.cells):

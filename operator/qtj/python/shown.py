@@ -30,7 +30,7 @@ class Cell:
     """The output of a cell of a notebook, which is written again at each look; see `View`."""
 
     def __init__(self) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+        from IPython.display import HTML, display
 
         self._html: Any = HTML
         self._output: Any = display(HTML(""), display_id=True)

@@ -42,9 +42,8 @@ def reader_pod(job: Object, name: str) -> Object:
     spec.pop("initContainers", None)
     spec["containers"] = [reader | {field: main[field] for field in _KEPT if field in main}]
     spec |= {"activeDeadlineSeconds": _SECONDS, "terminationGracePeriodSeconds": 0}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
-    pod["metadata"]["namespace"] = job["metadata"]["namespace"]
-    return with_owner(pod, job)
+    meta = {"name": name, "namespace": job["metadata"]["namespace"]}
+    return with_owner({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}, job)
 
 
 def reading_command(uri: str) -> list[str]:

@@ -56,9 +56,11 @@ class Kernel:
             stop_at: The stop button is pressed once the cell shows this.
         """
 
+        provisioner: Any = self._manager.provisioner
+
         def shown(message: Any) -> None:
             if stop_at and stop_at in str(message["content"]):
-                os.killpg(self._manager.provisioner.pid, signal.SIGINT)  # as the stop button does
+                os.killpg(provisioner.pid, signal.SIGINT)  # as the stop button does
 
         reply = self._client.execute_interactive(source, timeout=SECONDS, output_hook=shown)
         return str(reply["content"].get("ename", ""))

@@ -26,9 +26,14 @@ def executed(text: str) -> str:
     """
     notebook = nbformat.reads(text, as_version=4)
     with TemporaryDirectory(prefix="qtj-notebook-") as folder:
-        place = {"metadata": {"path": folder}}
-        waits = {"timeout": _SECONDS, "startup_timeout": _SECONDS}
-        client = NotebookClient(notebook, kernel_name="python3", record_timing=False, resources=place, **waits)
+        client = NotebookClient(
+            notebook,
+            kernel_name="python3",
+            timeout=_SECONDS,
+            startup_timeout=_SECONDS,
+            record_timing=False,
+            resources={"metadata": {"path": folder}},
+        )
         client.execute()
     notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     for number, cell in enumerate(notebook.cells):

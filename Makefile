@@ -277,6 +277,10 @@ crds: $(STAMP) ## Generate crds/ and the API reference from the models
 reference: $(STAMP) ## Generate the Python reference, the reference of the commands and the manual page qtj(1)
 	$(BIN)/python -m tools.reference
 
+.PHONY: notebook
+notebook: $(STAMP) ## Run the notebook of the documentation, and write its outputs into it
+	$(BIN)/python -m tools.docs.notebook
+
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
 	$(BIN)/python deploy/monitoring/dashboard.py

@@ -5,6 +5,7 @@ from xml.etree.ElementTree import Element
 
 from qtj_report.content import Content
 from qtj_report.element import node
+from qtj_report.kept import kept_weights
 from qtj_report.parts import card
 from qtj_report.wording import duration, metric_name, moment, number
 
@@ -16,12 +17,14 @@ _SIGNS = {"Complete": "✓", "Failed": "✕"}
 def heading(found: Content) -> Element:
     """Returns title, phase and the sentence on how the run ended."""
     began = f"Started {moment(found.began)}" if found.began else "Not started"
+    kept = kept_weights(found)
     title = node("h1", found.title, " ", phase_badge(found.phase))
     return node(
         "header",
         node("p", "QuantumTrainingJob", class_="kind"),
         title,
         node("p", found.headline),
+        node("p", kept[0].upper() + kept[1:], class_="note") if kept else None,
         node("p", began, class_="note"),
     )
 

@@ -9,6 +9,7 @@ from qtj_contract.digits import in_digits
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.content import Content
+from qtj_report.kept import kept_weights
 from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
 from qtj_report.sparkline import sparkline
 from qtj_report.wording import metric_name
@@ -43,9 +44,8 @@ def _epochs(found: Content) -> Iterator[str]:
         return
     asked = f" of {found.asked}" if found.asked else ""
     yield f"epochs         {done}{asked}"
-    if found.kept_epoch:
-        early = "stopped early; " if found.done < (found.asked or 0) else ""
-        yield f"{_INDENT}{early}the weights are those of epoch {found.kept_epoch}"
+    if kept := kept_weights(found):
+        yield f"{_INDENT}{kept}"
     for before, after in pairwise(found.epochs):
         if after.attempt != before.attempt:
             yield f"{_INDENT}attempt {after.attempt} from epoch {after.number} on"

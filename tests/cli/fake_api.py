@@ -13,9 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-__all__ = ["JOBS", "MAPS", "FakeApi", "fake_api", "use_kubeconfig"]
+from tests.cli.exec_api import execute_here
 
-JOBS, MAPS = "quantumtrainingjobs", "configmaps"
+__all__ = ["JOBS", "MAPS", "PODS", "FakeApi", "fake_api", "use_kubeconfig"]
+
+JOBS, MAPS, PODS = "quantumtrainingjobs", "configmaps", "pods"
 
 
 @dataclass
@@ -25,12 +27,14 @@ class FakeApi:
     Attributes:
         objects: What it has, by plural and name; there is one namespace at a time.
         asked: Verb, plural and whether it was a dry run, of each request that would write.
-        refusals: Code and message, by the same.
+        refusals: Code and message, by the same; a command in a pod is a GET of `exec`.
+        pod_status: The status of each pod, from its creation on.
     """
 
     objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     asked: list[tuple[str, str, bool]] = field(default_factory=list)
     refusals: dict[tuple[str, str, bool], tuple[int, str]] = field(default_factory=dict)
+    pod_status: dict[str, Any] = field(default_factory=lambda: {"phase": "Running"})
     uids: int = 0
 
     @property
@@ -40,7 +44,8 @@ class FakeApi:
     def answer(self, verb: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[int, dict[str, Any]]:
         """The code and the object that answer a request."""
         _, _, rest = path.partition("/namespaces/")
-        namespace, plural, name = (*rest.split("/"), "")[:3]
+        namespace, plural, name = (*rest.removesuffix("/exec").split("/"), "")[:3]
+        plural = "exec" if path.endswith("/exec") else plural
         is_dry = "dryRun" in query
         if verb != "GET":
             self.asked.append((verb, plural, is_dry))
@@ -80,7 +85,8 @@ class FakeApi:
         self.uids += 1
         uid = there["metadata"]["uid"] if there else f"uid-{self.uids}"
         made = {"uid": uid, "resourceVersion": "1", "creationTimestamp": "2030-01-01T12:00:00Z"}
-        return {**body, "metadata": {**body["metadata"], **made}}
+        status = {"status": self.pod_status} if body.get("kind") == "Pod" else {}
+        return {**body, **status, "metadata": {**body["metadata"], **made}}
 
     def _patched(self, there: dict[str, Any] | None, operations: list[Any]) -> dict[str, Any]:
         assert there is not None
@@ -101,6 +107,9 @@ def fake_api(kubeconfig: Path) -> Iterator[FakeApi]:
     class Handler(BaseHTTPRequestHandler):
         def _handle(self) -> None:
             url = urlsplit(self.path)
+            if url.path.endswith("/exec") and ("GET", "exec", False) not in api.refusals:
+                execute_here(self, parse_qs(url.query)["command"])
+                return
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
             code, found = api.answer(self.command, url.path, parse_qs(url.query), body)

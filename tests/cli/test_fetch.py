@@ -84,7 +84,7 @@ def test_without_a_folder_it_is_named_after_the_job(api: FakeApi) -> None:
         (
             {"weights": {**WEIGHTS, "uri": "file:///nowhere/1.h5"}},
             STORED,
-            "the weights are not on this machine: file:///nowhere/1.h5 is on a volume of the pods, so copy it from one",
+            "the weights are not on this machine: file:///nowhere/1.h5 is on a volume of the pods: ",
         ),
     ],
 )

@@ -124,6 +124,30 @@ def test_the_report_says_that_training_stopped_early_and_which_weights_were_kept
     assert told[1:3] == ["epochs         3 of 9", "               stopped early; the weights are those of epoch 2"]
 
 
+def test_the_report_says_when_the_last_weights_are_not_the_best(left: Left) -> None:
+    left.epochs(0.5, validation_loss=0.5)
+    left.epochs(0.25, first=2, validation_loss=0.25)
+    left.epochs(0.125, first=3, validation_loss=0.75)
+    left.status["progress"] = {"epoch": 3, "epochs": 9}
+    left.weights("gs://bucket/1f3c.h5")
+    sentence = (
+        "stopped early; the weights are those of epoch 3, the last one, and not of epoch 2, whose held-out loss is the "
+        "lowest"
+    )
+
+    assert left.report()[2].strip() == sentence
+    assert sentence.capitalize() in left.page.read_text()
+
+
+def test_a_training_that_ended_at_its_best_epoch_says_nothing_of_it(left: Left) -> None:
+    left.epochs(0.5, validation_loss=0.5)
+    left.epochs(0.25, first=2, validation_loss=0.25)
+    left.status["progress"] = {"epoch": 2, "epochs": 9}
+    left.weights("gs://bucket/1f3c.h5")
+
+    assert not any("the weights are" in line for line in left.report())
+
+
 def test_without_a_held_out_accuracy_that_of_the_training_set_is_still_called_an_accuracy(left: Left) -> None:
     left.epochs(0.5, validation_loss=0.5, training_accuracy=0.25)
     left.epochs(0.25, first=2, validation_loss=0.25, training_accuracy=0.75)

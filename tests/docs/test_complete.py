@@ -53,7 +53,8 @@ def test_every_metric_is_described() -> None:
 
 def test_every_page_is_in_the_list_of_the_site() -> None:
     listed = {page for pages in CHAPTERS.values() for page in pages}
-    written = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
+    pages = (*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb"))
+    written = {path.relative_to(DOCS).with_suffix("").as_posix() for path in pages}
 
     assert written - {"index"} == {page for page in listed if not page.startswith("files/")}
 

@@ -20,7 +20,7 @@ _STORAGE = "spec.template.spec.containers[0].envFrom=[{configMapRef: {name: stor
 
 
 def run(checks: Checks, world: World) -> None:
-    """Submits examples/own_program.py under another name, follows it to its end, and deletes it with its ConfigMap."""
+    """Submits examples/own_program.py under another name, follows it to its end, fetches what it stored, deletes it."""
     store = f"--artifacts=gs://quantum-training/{JOB}-{time.time_ns()}"
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "sent.py"
@@ -28,11 +28,23 @@ def run(checks: Checks, world: World) -> None:
         followed = _qtj(world, "submit", str(program), store, "--follow", "--set", _STORAGE)
     checks.equal("exit code of the job that was followed", followed.returncode, 0)
     checks.that("its end is shown", f"{JOB} is Complete" in followed.stdout, followed.stdout[-500:] + followed.stderr)
+    _fetch(checks, world)
     config_map = get("-n", world.namespace, "qtj", JOB)["spec"]["program"]["configMap"]
     deleted = _qtj(world, "delete", JOB)
     checks.equal("exit code of qtj delete", deleted.returncode, 0)
     where = ("-n", world.namespace, "configmap", config_map)
     wait_until("the ConfigMap is gone with its job", lambda: not exists(*where), 90)
+
+
+def _fetch(checks: Checks, world: World) -> None:
+    """Fetches the results through a pod: this machine does not reach the storage emulator."""
+    with tempfile.TemporaryDirectory() as folder:
+        fetched = _qtj(world, "fetch", JOB, "--through-pod", "--to", folder)
+        names = sorted(path.suffix for path in Path(folder).iterdir())
+    checks.equal("exit code of qtj fetch --through-pod", fetched.returncode, 0)
+    checks.that("weights and report come home", {".h5", ".html"} <= {*names}, f"{names} {fetched.stderr}")
+    pods = [each["metadata"]["name"] for each in get("-n", world.namespace, "pods")["items"]]
+    checks.that("the pod that read them is gone", not any("-fetch-" in name for name in pods), str(pods))
 
 
 def _qtj(world: World, *words: str) -> "subprocess.CompletedProcess[str]":

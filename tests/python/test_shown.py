@@ -51,5 +51,5 @@ def test_a_notebook_shows_a_job_again_and_again(laptop: Laptop, monkeypatch: pyt
     qtj.Job.from_file("job.yaml").run().follow()
 
     assert len(shown) > 1
-    assert "Complete" in shown[-1]
-    assert all(text.startswith("<pre>") and text.endswith("</pre>") for text in shown)
+    assert "<strong>toy/1 is Complete</strong>" in shown[-1]
+    assert all(text.startswith("<div>") and text.endswith("</div>") for text in shown)

@@ -67,7 +67,9 @@ def test_an_epoch_after_which_a_callback_stops_has_no_checkpoint(tmp_path: Path)
     assert (fit.training.epochs_done, again.training.start.epochs, again.training.epochs_done) == (3, 2, 3)
 
 
-def test_early_stopping_names_the_epoch_whose_weights_it_keeps(tmp_path: Path) -> None:
+def test_early_stopping_names_the_epoch_whose_weights_it_keeps(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     kept = []
     for restores in (True, False):
         stopper = keras.callbacks.EarlyStopping("loss", patience=2, min_delta=9, restore_best_weights=restores)
@@ -76,6 +78,8 @@ def test_early_stopping_names_the_epoch_whose_weights_it_keeps(tmp_path: Path) -
         kept.append((fit.training.telemetry.progress.epoch, fit.training.telemetry.progress.best_epoch))
 
     assert kept == [(3, 1), (3, None)]
+    (told,) = caplog.messages
+    assert told.startswith("EarlyStopping found epoch 1 the best and leaves the weights of the last epoch in the model")
 
 
 def test_what_the_program_sets_anew_is_not_overwritten(tmp_path: Path) -> None:

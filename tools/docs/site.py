@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.docs.files import ROOT, linked_files, with_site_links
+from tools.docs.notebook_page import notebook_page
 
 __all__ = ["CHAPTERS", "build"]
 
@@ -25,6 +26,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         "how-to/frameworks",
         "how-to/own-program",
         "how-to/python",
+        "how-to/notebook",
         "how-to/own-data",
         "how-to/several-jobs",
         "how-to/study",
@@ -89,6 +91,8 @@ def build(site: Path) -> int:
 def _stage(source: Path) -> None:
     """Writes what Sphinx reads: docs/ with the links of the site, pages for other files, and the list of all pages."""
     shutil.copytree(ROOT / "docs", source, dirs_exist_ok=True)
+    for notebook in source.rglob("*.ipynb"):
+        notebook.with_suffix(".md").write_text(notebook_page(notebook.read_text()))
     for page in source.rglob("*.md"):
         page.write_text(with_site_links(page.read_text(), f"docs/{page.relative_to(source).as_posix()}"))
     for name, text in linked_files().items():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 import aiohttp
 from kubernetes.aio import client as kubernetes
 
+from qtj.cluster.websocket import websocket
 from qtj.local.http import Answer
 from qtj_operator.controller.client import ApiError
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_pod"]
 
-_PROTOCOL = "v4.channel.k8s.io"
 _DATA, _ERROR = 0, 1
 _PORT_BYTES = 2
 _TIMEOUT_SECONDS = 15.0
@@ -68,19 +68,7 @@ async def _forwarded(transport: kubernetes.ApiClient, where: str, request: bytes
         aiohttp.ClientError: The API server refuses, or the connection is lost.
         OSError: Nothing answers in the pod.
     """
-    url, rest = f"{transport.configuration.host}{where}", transport.rest_client
-    headers: dict[str, str] = {}
-    await transport.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
-    session = cast("aiohttp.ClientSession", rest.pool_manager)
-    connecting = session.ws_connect(
-        url,
-        protocols=(_PROTOCOL,),
-        headers=headers,
-        server_hostname=transport.configuration.tls_server_name,
-        proxy=rest.proxy,
-        proxy_headers=rest.proxy_headers,
-    )
-    async with connecting as connection:
+    async with websocket(transport, where) as connection:
         await connection.send_bytes(bytes([_DATA]) + request)
         return await _received(connection)
 

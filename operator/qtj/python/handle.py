@@ -12,9 +12,10 @@ from qtj.monitor.snapshot import Snapshot, Source
 from qtj.monitor.watch import View, watch, watch_on_stdout
 from qtj.python.apart import apart
 from qtj.python.errors import JobFailedError, NotFinishedError
+from qtj.python.job_html import html_of
 from qtj.python.place import Place
 from qtj.python.report import Report
-from qtj.python.shown import Cell, Nobody, html_of, is_notebook
+from qtj.python.shown import Cell, Nobody, is_notebook
 from qtj.python.table import Table
 from qtj.report.stored import Weights, stored_at, stored_weights
 from qtj.runs.line_view import end_sentence

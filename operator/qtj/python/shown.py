@@ -1,21 +1,13 @@
-"""A job as a notebook shows it, and as it is followed there."""
+"""A job as it is followed in a notebook, and by nobody."""
 
 import sys
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 from qtj.monitor.snapshot import Snapshot
-from qtj.monitor.text import status_text
-from qtj_contract.printable import visible
+from qtj.python.job_html import html_of
 
-__all__ = ["Cell", "Nobody", "html_of", "is_notebook"]
-
-
-def html_of(seen: Snapshot, complaint: str = "") -> str:
-    """Returns a job as HTML: what `qtj status` prints, with the curve of the loss and the replicas."""
-    text = "\n".join(filter(None, (status_text(seen), complaint)))
-    return f"<pre>{escape(visible(text))}</pre>"
+__all__ = ["Cell", "Nobody", "is_notebook"]
 
 
 def is_notebook() -> bool:
@@ -38,7 +30,7 @@ class Cell:
     """The output of a cell of a notebook, which is written again at each look; see `View`."""
 
     def __init__(self) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
+        from IPython.display import HTML, display
 
         self._html: Any = HTML
         self._output: Any = display(HTML(""), display_id=True)

@@ -12,8 +12,9 @@ from qtj_contract.whole_file import write_whole
 from qtj_operator.api.status import WeightsStatus
 from qtj_report.artifacts import NoAccessError, Read, file_of
 
-__all__ = ["Weights", "stored_at", "stored_if_any", "stored_weights"]
+__all__ = ["Weights", "recorded_weights", "stored_at", "stored_if_any", "stored_weights"]
 
+_REMEDY = "`qtj fetch JOB --through-pod` reads it there"
 _TEXTS = "SU"
 """Kinds of arrays that are texts: beside its arrays, a program stores the structure of its state."""
 
@@ -76,13 +77,23 @@ def stored_weights(job: str, weights: WeightsStatus | None, read: Read) -> Weigh
     Raises:
         InputError: There are none, they cannot be read, or they are others than those of the job.
     """
+    recorded = recorded_weights(job, weights)
+    data = stored_at(recorded.uri, "the weights", read)
+    found = Weights(recorded.uri, hashlib.sha256(data).hexdigest(), data)
+    if recorded.sha256 not in {None, found.sha256}:
+        raise InputError(f"{found.uri} has other weights than those of {job}: somebody has replaced the file")
+    return found
+
+
+def recorded_weights(job: str, weights: WeightsStatus | None) -> WeightsStatus:
+    """Returns where the weights of a job are.
+
+    Raises:
+        InputError: There are none.
+    """
     if weights is None:
         raise InputError(f"{job} has stored no weights yet: they come at the end of its training")
-    data = stored_at(weights.uri, "the weights", read)
-    found = Weights(weights.uri, hashlib.sha256(data).hexdigest(), data)
-    if weights.sha256 not in {None, found.sha256}:
-        raise InputError(f"{weights.uri} has other weights than those of {job}: somebody has replaced the file")
-    return found
+    return weights
 
 
 def stored_at(uri: str, what: str, read: Read) -> bytes:
@@ -95,7 +106,7 @@ def stored_at(uri: str, what: str, read: Read) -> bytes:
     if data is not None:
         return data
     if file_of(uri):
-        raise InputError(f"{what} are not on this machine: {uri} is on a volume of the pods, so copy it from one")
+        raise InputError(f"{what} are not on this machine: {uri} is on a volume of the pods: {_REMEDY}")
     raise InputError(f"{what} are not there any more: {uri} was deleted")
 
 

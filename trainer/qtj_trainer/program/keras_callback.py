@@ -5,6 +5,7 @@ the program has it: they begin anew in `on_train_begin`, and get their stored st
 `on_epoch_end`, and the checkpoint that is stored after that has their decision.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from qtj_trainer.program.program_training import ProgramTraining
 
 __all__ = ["training_callback"]
+
+_LAST_WEIGHTS = (
+    "EarlyStopping found epoch %(best)d the best and leaves the weights of the last epoch in the model: with "
+    "restore_best_weights=True it puts those of epoch %(best)d back"
+)
+
+log = logging.getLogger("qtj_trainer")
 
 
 def training_callback(training: "ProgramTraining", adapter: "KerasModel") -> Any:
@@ -138,6 +146,8 @@ class _Reporter:
         telemetry.clock.stop()
         if kept := self._adapter.siblings.kept_epoch:
             telemetry.progress = replace(telemetry.progress, best_epoch=kept)
+        if passed := self._adapter.siblings.passed_epoch:
+            log.warning(_LAST_WEIGHTS, {"best": passed})
         self._training.over()
 
     def _check(self, logs: dict[str, Any] | None) -> None:

@@ -70,6 +70,15 @@ class Siblings:
         }
 
     @property
+    def passed_epoch(self) -> int | None:
+        """The best epoch of an EarlyStopping that has stopped and has not put its weights back; None if none has."""
+        for each in self._callbacks.values():
+            stopped, best = getattr(each, "stopped_epoch", 0), getattr(each, "best_epoch", None)
+            if stopped and best is not None and best < stopped and not getattr(each, "restore_best_weights", True):
+                return int(best) + 1
+        return None
+
+    @property
     def kept_epoch(self) -> int | None:
         """The epoch whose weights an EarlyStopping has put back when it stopped; None if none has."""
         for each in self._callbacks.values():

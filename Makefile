@@ -109,6 +109,7 @@ long-tests: $(STAMP) packages
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done
+	@$(MAKE) .venv-pennylane/installed || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m slow --timeout 1800 --durations 20
 
 long-lives: $(STAMP)
@@ -185,6 +186,13 @@ test-trainer: $(STAMP) ## Tests of the trainer
 .venv-mlflow/installed: requirements/mlflow.txt $(STAMP)
 	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-mlflow
 	$(BIN)/uv pip install -q --python .venv-mlflow/bin/python --require-hashes -r requirements/mlflow.txt
+	@touch $@
+
+# PennyLane's own tests of devices need plugins of pytest that change how all tests run.
+.venv-pennylane/installed: requirements/pennylane.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-pennylane
+	$(BIN)/uv pip install -q --python .venv-pennylane/bin/python --require-hashes -r requirements/pennylane.txt
+	$(BIN)/uv pip install -q --python .venv-pennylane/bin/python --no-deps -e ./operator/qtj_contract -e ./trainer/qtj_simulator
 	@touch $@
 
 .PHONY: test-cluster
@@ -339,10 +347,12 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	@# What MLflow's server imports, for the tests. The package `mlflow` brings four times as much.
 	printf 'aiohttp\nalembic\nflask\nflask-cors\ngraphene\nhuey\nmlflow-skinny>=3\nnumpy\nsqlalchemy\n' | $(COMPILE) - -o requirements/mlflow.txt
+	printf 'flaky\npytest\npytest-mock\npytest-xdist\n' | $(COMPILE) trainer/qtj_simulator/pyproject.toml --extra pennylane - \
+	  -c requirements/dev.txt -o requirements/pennylane.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\ncyclonedx-bom>=7\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/release.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-pennylane .venv-release site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output

@@ -1,6 +1,7 @@
 """The device of PennyLane: values, gradients and samples are those of PennyLane's own simulator."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -55,10 +56,11 @@ def observables() -> list[Any]:
 
 
 def loss_of(gates: Function, device: Any, **options: Any) -> tuple[Function, Function]:
-    @qml.qnode(device, **options)
-    def values(given: Any) -> Any:
+    def measured(given: Any) -> Any:
         gates(given)
         return observables()
+
+    values = qml.QNode(measured, device, **options)
 
     def loss(given: Any) -> Any:
         return sum(pnp.sum((1 + place) * value**2) for place, value in enumerate(values(given)))
@@ -88,9 +90,15 @@ def test_several_values_of_an_angle_are_one_call(seed: int, monkeypatch: pytest.
     given = pnp.array([random.uniform(-3, 3, 6), *[np.full(6, each) for each in random.uniform(-3, 3, 4)]])
     own, reference = (loss_of(random_gates(seed), device) for device in pair())
     calls = list[int]()
+
+    def counting(method: Function, engine: Engine, inputs: Any, *others: Any) -> Any:
+        calls.append(len(inputs))
+        return method(engine, inputs, *others)
+
     for name in ("values", "gradients"):
         method = getattr(Engine, name)
-        monkeypatch.setattr(Engine, name, lambda *args, method=method: calls.append(len(args[1])) or method(*args))
+        counted = partial(counting, method)
+        monkeypatch.setattr(Engine, name, lambda *args, counted=counted: counted(*args))
 
     np.testing.assert_allclose(own[0](given), reference[0](given), atol=1e-10)
     np.testing.assert_allclose(own[1](given), reference[1](given), atol=1e-9)
@@ -99,12 +107,12 @@ def test_several_values_of_an_angle_are_one_call(seed: int, monkeypatch: pytest.
 
 def test_angles_with_one_value_and_with_several_in_one_circuit() -> None:
     def loss(device: Any) -> Function:
-        @qml.qnode(device)
-        def value(inputs: Any, weights: Any) -> Any:
+        def circuit(inputs: Any, weights: Any) -> Any:
             qml.AngleEmbedding(inputs, wires=range(WIRES))
             qml.StronglyEntanglingLayers(weights, wires=range(WIRES))
             return qml.expval(qml.Z(1))
 
+        value = qml.QNode(circuit, device)
         return lambda inputs, weights: pnp.sum(value(inputs, weights) ** 3)
 
     random = np.random.default_rng(0)
@@ -122,14 +130,13 @@ def test_circuits_that_differ_in_angles_share_an_engine() -> None:
 
 
 def test_numbers_that_are_not_trained_have_no_slope() -> None:
-    @qml.qnode(SimulatorDevice(wires=2))
-    def value(fixed: Any, trained: Any) -> Any:
+    def circuit(fixed: Any, trained: Any) -> Any:
         qml.RX(fixed, 0)
         qml.RY(trained * fixed, 1)
         qml.QubitUnitary(np.array([[0, 1], [1, 0]]), wires=0)
         return qml.expval(qml.X(1))
 
-    slope = qml.grad(value)(0.5, pnp.array(0.4, requires_grad=True))
+    slope = qml.grad(qml.QNode(circuit, SimulatorDevice(wires=2)))(0.5, pnp.array(0.4, requires_grad=True))
     np.testing.assert_allclose(slope, 0.5 * np.cos(0.2))
 
 
@@ -182,14 +189,12 @@ def test_a_prepared_state_is_decomposed() -> None:
 
 def test_shots_have_the_probabilities_and_the_seed() -> None:
     def drawn(seed: int) -> Any:
-        @qml.set_shots(20_000)
-        @qml.qnode(SimulatorDevice(wires=WIRES, seed=seed))
         def circuit(angle: float) -> Any:
             qml.RX(angle, 2)
             qml.CNOT([2, 0])
             return qml.expval(qml.Z(0)), qml.sample(wires=[0, 2]), qml.counts(wires=[2])
 
-        return circuit(0.9)
+        return qml.QNode(circuit, SimulatorDevice(wires=WIRES, seed=seed), shots=20_000)(0.9)
 
     value, samples, counts = drawn(3)
     assert abs(value - np.cos(0.9)) < 0.03
@@ -213,16 +218,12 @@ def test_gradients_with_shots_and_of_probabilities_are_those_of_parameter_shift(
 
 
 def test_trained_factors_of_a_hamiltonian_have_slopes() -> None:
-    def circuit(device: Any) -> Function:
-        @qml.qnode(device)
-        def value(factors: Any, angle: Any) -> Any:
-            qml.RX(angle, 0)
-            return qml.expval(qml.Hamiltonian(factors, [qml.Z(0), qml.Y(0)]))
-
-        return value
+    def circuit(factors: Any, angle: Any) -> Any:
+        qml.RX(angle, 0)
+        return qml.expval(qml.Hamiltonian(factors, [qml.Z(0), qml.Y(0)]))
 
     given = pnp.array([0.3, 0.8], requires_grad=True), pnp.array(0.4, requires_grad=True)
-    for found, expected in zip(*(qml.grad(circuit(device))(*given) for device in pair()), strict=True):
+    for found, expected in zip(*(qml.grad(qml.QNode(circuit, device))(*given) for device in pair()), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
@@ -239,13 +240,13 @@ def test_a_measurement_in_the_middle_is_deferred() -> None:
 
 @pytest.mark.parametrize("interface", ["jit", "grad", "jacobian"])
 def test_jax_has_values_and_slopes(interface: str) -> None:
-    def function(device: Any) -> Function:
-        @qml.qnode(device)
-        def values(inputs: Any, weights: Any) -> Any:
+    def function(device: Any) -> Any:
+        def circuit(inputs: Any, weights: Any) -> Any:
             qml.AngleEmbedding(inputs, wires=range(2))
             qml.BasicEntanglerLayers(weights, wires=range(2))
             return qml.expval(qml.Z(0)), qml.expval(qml.Y(1))
 
+        values = qml.QNode(circuit, device)
         if interface == "jacobian":
             return jax.jacobian(values, argnums=1)
         slopes = jax.grad(lambda *given: sum((value**2).sum() for value in values(*given)), argnums=1)

@@ -1,15 +1,18 @@
 """Statevectors, probabilities, samples and kernel matrices are those of Cirq's simulator."""
 
 from itertools import pairwise
+from typing import Any
 
 import cirq
 import numpy as np
 import pytest
 import sympy
+from numpy.typing import NDArray
 
 from qtj_simulator import fidelities, state_engine
 from qtj_simulator.states import StateEngine
 
+Array = NDArray[Any]
 X, Y, A, B = sympy.symbols("x y a b")
 RANDOM = np.random.default_rng(3)
 WEIGHTS = RANDOM.uniform(-3, 3, 2)
@@ -26,7 +29,7 @@ def circuit_on(qubits: list[cirq.LineQubit]) -> cirq.Circuit:
     return circuit
 
 
-def rows_of(batch: int) -> np.ndarray:
+def rows_of(batch: int) -> Array:
     return RANDOM.uniform(-3, 3, (batch, 2))
 
 
@@ -34,7 +37,7 @@ def engine_of(circuit: cirq.Circuit, dtype: str = "float64", qubits: list[cirq.Q
     return state_engine(circuit, inputs=[X, Y], weights=[A, B], dtype=dtype, qubits=qubits, threads=2)
 
 
-def of_cirq(circuit: cirq.Circuit, rows: np.ndarray, qubits: list[cirq.Qid] | None = None) -> np.ndarray:
+def of_cirq(circuit: cirq.Circuit, rows: Array, qubits: list[cirq.Qid] | None = None) -> Array:
     values = [dict(zip((X, Y, A, B), (*row, *WEIGHTS), strict=True)) for row in rows]
     resolved = [cirq.resolve_parameters(circuit, each) for each in values]
     return np.array([each.final_state_vector(qubit_order=qubits or cirq.QubitOrder.DEFAULT) for each in resolved])
@@ -89,7 +92,8 @@ def test_samples_have_the_probabilities_and_the_seed() -> None:
     engine = engine_of(circuit)
     drawn = engine.samples(rows, WEIGHTS, 20_000, qubits=some, seed=7)
 
-    assert (drawn.shape, drawn.dtype) == ((2, 20_000, 2), np.uint8)
+    assert drawn.shape == (2, 20_000, 2)
+    assert drawn.dtype == np.uint8
     counted = np.array([np.bincount(each @ [2, 1], minlength=4) for each in drawn]) / 20_000
     np.testing.assert_allclose(counted, engine.probabilities(rows, WEIGHTS, some), atol=0.02)
     np.testing.assert_array_equal(drawn, engine.samples(rows, WEIGHTS, 20_000, qubits=some, seed=7))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import pi
 from typing import Any, TypeAlias
 
@@ -35,6 +36,9 @@ _POWERS: dict[str, Callable[[Any], cirq.Gate]] = {
 
 _OTHERS = {"GlobalPhase", "Identity"}
 """They change no amplitude but for the phase of all."""
+
+_FIXED = {"PauliX", "PauliY", "PauliZ", "Hadamard", "S", "T", "SX", "CNOT", "CY", "CZ", "CH", "SWAP", "ISWAP"}
+"""Gates whose name says their matrix."""
 
 _MOST_WIRES = 2
 """Of a gate that is given by its matrix."""
@@ -170,13 +174,25 @@ def read(tape: Tape) -> Circuit:
             gates.append(Placed(tuple(operator.wires), operator.name, is_input=angles[-1].ndim > 0))
             places.append(place)
         elif operator.name != "Identity":
-            matrix = np.asarray(qml.math.toarray(operator.matrix()), np.complex128)
-            gates.append(Placed(tuple(operator.wires), matrix=matrix.tobytes()))
+            gates.append(Placed(tuple(operator.wires), matrix=_matrix(operator)))
     return Circuit(tape, Form(len(tape.wires), tuple(gates)), tuple(angles), tuple(places), phase)
 
 
 def _number(value: Any) -> Array:
-    return np.asarray(qml.math.toarray(qml.math.unwrap([value])[0]), np.float64)
+    return np.asarray(value, np.float64)
+
+
+def _matrix(operator: Any) -> bytes:
+    if operator.name in _FIXED:
+        return _fixed_matrix(operator.name, len(operator.wires))
+    return np.asarray(operator.matrix(), np.complex128).tobytes()
+
+
+@lru_cache(maxsize=2 * len(_FIXED))
+def _fixed_matrix(name: str, wires: int) -> bytes:
+    """PennyLane takes as long for a matrix as for all else of a gate."""
+    with qml.QueuingManager.stop_recording():
+        return np.asarray(getattr(qml, name)(wires=range(wires)).matrix(), np.complex128).tobytes()
 
 
 def _numbered(operators: Sequence[Any]) -> Iterator[tuple[Any, int]]:

@@ -22,7 +22,7 @@ def test_the_device_passes_pennylanes_tests(shots: str, tmp_path: Path) -> None:
     # Their warnings are PennyLane's own, and their report of repeated tests has thousands of lines.
     options = ["-q", "--tb=short", "--no-flaky-report", "-W", "ignore", "-p", "no:cacheprovider"]
     device = ["--device", "qtj.simulator", "--shots", shots, "--skip-ops"]
-    command = [ENVIRONMENT / "bin" / "python", "-m", "pytest", *options, tests, *device]
+    command = [str(ENVIRONMENT / "bin" / "python"), "-m", "pytest", *options, str(tests), *device]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     passed = re.search(r"(\d+) passed", ran.stdout)

@@ -110,6 +110,7 @@ long-tests: $(STAMP) packages
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done
 	@$(MAKE) .venv-torch/installed || [ -z "$${CI:-}" ]
+	@$(MAKE) .venv-pennylane/installed || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m slow --timeout 1800 --durations 20
 
 long-lives: $(STAMP)
@@ -195,6 +196,12 @@ test-trainer: $(STAMP) ## Tests of the trainer
 	$(BIN)/uv pip install $(QUIET) --python .venv-torch/bin/python --require-hashes -r requirements/torch.txt
 	@path='import sysconfig; print(sysconfig.get_path("purelib"))'; \
 	  echo "import site; site.addsitedir('$$($(BIN)/python -c "$$path")')" > "$$(.venv-torch/bin/python -c "$$path")/rest.pth"
+
+# PennyLane's own tests of devices need plugins of pytest that change how all tests run.
+.venv-pennylane/installed: requirements/pennylane.txt $(STAMP)
+	$(BIN)/uv venv -q --python $(PYTHON) --clear .venv-pennylane
+	$(BIN)/uv pip install -q --python .venv-pennylane/bin/python --require-hashes -r requirements/pennylane.txt
+	$(BIN)/uv pip install -q --python .venv-pennylane/bin/python --no-deps -e ./operator/qtj_contract -e ./trainer/qtj_simulator
 	@touch $@
 
 .PHONY: test-cluster
@@ -363,10 +370,12 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	@# What MLflow's server imports, for the tests. The package `mlflow` brings four times as much.
 	printf 'aiohttp\nalembic\nflask\nflask-cors\ngraphene\nhuey\nmlflow-skinny>=3\nnumpy\nsqlalchemy\n' | $(COMPILE) - -o requirements/mlflow.txt
 	echo 'torch>=2.6' | $(COMPILE) - -c requirements/dev.txt -o requirements/torch.txt
+	printf 'flaky\npytest\npytest-mock\npytest-xdist\n' | $(COMPILE) trainer/qtj_simulator/pyproject.toml --extra pennylane - \
+	  -c requirements/dev.txt -o requirements/pennylane.txt
 	echo 'hatchling==1.28.0' | $(COMPILE) - -c requirements/dev.txt -o requirements/build.txt
 	printf 'furo\nmyst-parser>=5\nsphinx>=9\nsphinx-copybutton\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/docs.txt
 	printf 'hatchling==1.28.0\nauditwheel>=6\ncyclonedx-bom>=7\npatchelf\n' | $(COMPILE) - -c requirements/dev.txt -o requirements/release.txt
 
 .PHONY: clean
 clean: ## Remove the virtual environment and tool caches
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-release .venv-torch site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-gpu .venv-mlflow .venv-pennylane .venv-release .venv-torch site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-output

@@ -4,6 +4,9 @@
     values = engine.values(inputs, weights)                       NumPy arrays
     by_inputs, by_weights = engine.gradients(inputs, weights, upstream)
 
+    states = state_engine(circuit, inputs=[x], weights=[a, b])
+    amplitudes = states.statevectors(inputs, weights)             probabilities, samples and kernels too
+
 This needs NumPy and Cirq. The layers need TensorFlow too, which is imported when one of them is first used:
 
     PQC                  a circuit as a layer of Keras 2, with learned angles
@@ -16,9 +19,11 @@ Each package and module imports only from those below it:
     tfq            a program of TensorFlow Quantum changes one import
     noise          noise and shots, by quantum trajectories
     jax            a function of JAX, with gradients, for who has JAX installed
+    pennylane      a device of PennyLane, for who has PennyLane installed
     torch          a function and a module of PyTorch, for who has PyTorch installed
     pqc            the Keras layer, on the fused engine or on that of TensorFlow Quantum (`tfq_op`)
     groups         groups of examples in one call of the engine
+    states         statevectors, probabilities, samples, fidelities
     expectation    the engine for a circuit
     fused          our engine: gates fused into 4x4 blocks, one backward sweep for all gradients, native vector code
     qasm           a circuit as OpenQASM
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from qtj_simulator.noise.estimators import Estimate
     from qtj_simulator.noise.layer import NoisyPQC
     from qtj_simulator.pqc import PQC, expectation_layer
+    from qtj_simulator.states import StateEngine, fidelities, state_engine
 
 __all__ = [
     "PQC",
@@ -50,9 +56,12 @@ __all__ = [
     "EngineName",
     "Estimate",
     "NoisyPQC",
+    "StateEngine",
     "UnsupportedError",
     "expectation_engine",
     "expectation_layer",
+    "fidelities",
+    "state_engine",
 ]
 
 _MODULES = {
@@ -61,9 +70,12 @@ _MODULES = {
     "Estimate": "noise.estimators",
     "NoisyPQC": "noise.layer",
     "PQC": "pqc",
+    "StateEngine": "states",
     "UnsupportedError": "fused.gates",
     "expectation_engine": "expectation",
     "expectation_layer": "pqc",
+    "fidelities": "states",
+    "state_engine": "states",
 }
 """Where the names of this package are: what does not need TensorFlow works without it, and starts without it."""
 

@@ -79,7 +79,8 @@ class Engine:
         """
         first = plans[0]
         amplitude = 16 if variant.endswith("double") else 8
-        self._state = in_words(statevector_bytes(first.shape.qubits, bytes_per_amplitude=amplitude))
+        self._qubits = first.shape.qubits
+        self._state = in_words(statevector_bytes(self._qubits, bytes_per_amplitude=amplitude))
         self._sizes = len(first.inputs), len(first.weights), len(first.observables.offsets)
         self._library = library()
         handle = ctypes.c_void_p()
@@ -122,6 +123,26 @@ class Engine:
         values = np.empty((len(inputs), self._sizes[2]))
         self._check(self._library.qtj_forward(self._handle, len(inputs), *given, values))
         return values
+
+    def states_in_memory(self, inputs: Array, weights: Array) -> NDArray[np.complex128]:
+        """Computes states; `state_engine` gives them in the order of their qubits.
+
+        Args:
+            inputs: As for `values`.
+            weights: As for `values`.
+
+        Returns:
+            complex128 (batch, 2^n), each in the order that the last pass of the engine's only plan has in memory: the
+            bits of the vectors, and below them those of the lanes.
+
+        Raises:
+            MemoryError: If there is not enough memory for the batch.
+            ValueError: If an array has another shape.
+        """
+        given = self._symbols(inputs, weights)
+        states = np.empty((len(inputs), 1 << self._qubits), np.complex128)
+        self._check(self._library.qtj_final_states(self._handle, len(inputs), *given, states.view(np.float64)))
+        return states
 
     def gradients(self, inputs: Array, weights: Array, upstream: Array) -> tuple[Array, Array]:
         """Computes the gradients of sum(upstream * values). This is faster right after `values` of the same symbols.

@@ -54,6 +54,7 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "qtj_states": (ctypes.c_size_t, [_CIRCUIT, ctypes.c_long]),
     "qtj_keep": (None, [_CIRCUIT, ctypes.c_size_t]),
     "qtj_forward": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES]),
+    "qtj_final_states": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES]),
     "qtj_backward": (_SENTENCE, [_CIRCUIT, ctypes.c_long, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES]),
     "qtj_curvature": (
         _SENTENCE,

@@ -28,7 +28,7 @@ from qtj_simulator.fused.schedule import Pass, schedule
 from qtj_simulator.fused.shape import FEWEST_QUBITS, Shape, Tuning, shape_for
 from qtj_simulator.specification import Specification
 
-__all__ = ["FusedCircuit", "Plan", "fused_circuit", "make_plan"]
+__all__ = ["FusedCircuit", "Plan", "fused_circuit", "make_plan", "state_circuit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,28 @@ def fused_circuit(asked: Specification) -> FusedCircuit:
         qubits, tuple(fuse(first_gates, qubits)), tuple(blocks),
         observe(blocks, readouts, qubits, frozenset(inputs)), inputs, weights, dropped=len(fused) - len(relevant),
     )  # fmt: skip
+
+
+def state_circuit(asked: Specification, qubits: Sequence[cirq.Qid]) -> FusedCircuit:
+    """Reads a circuit whose state is wanted, and fuses its gates: all of them are applied.
+
+    Args:
+        asked: The circuit and its symbols. Its readouts are not used.
+        qubits: All its qubits and maybe others, which get the numbers of their places.
+
+    Returns:
+        Its blocks, and one readout, which is 0.
+
+    Raises:
+        UnsupportedError: If the engine does not support the circuit.
+    """
+    number = {qubit: index for index, qubit in enumerate(qubits)}
+    size = max(len(number), FEWEST_QUBITS)
+    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
+    first_gates, gates = constant_beginning(asked.circuit, number)
+    blocks = move_gates(fuse(gates, size), frozenset(inputs))
+    nothing = Observables((0.0,), (), ())
+    return FusedCircuit(size, tuple(fuse(first_gates, size)), tuple(blocks), nothing, inputs, weights, dropped=0)
 
 
 def make_plan(asked: Specification, tuning: Tuning) -> Plan:

@@ -237,6 +237,18 @@ EXPORT const char *qtj_forward(Circuit *c, long batch, const double *inputs, con
     return problem;
 }
 
+EXPORT const char *qtj_final_states(Circuit *c, long batch, const double *inputs, const double *weights,
+                                    double *states) {
+    if (batch < 0 || batch > MAX_BATCH) return BAD_BATCH;
+    if (batch == 0) return NULL;
+    Engine *e;
+    pool_enter();
+    const char *problem = engine_for(c, batch, &e);
+    if (!problem) problem = engine_states(e, batch, inputs, weights, states);
+    pool_leave();
+    return problem;
+}
+
 EXPORT const char *qtj_backward(Circuit *c, long batch, const double *inputs, const double *weights,
                                 const double *upstream, double *by_inputs, double *by_weights) {
     if (batch < 0 || batch > MAX_BATCH) return BAD_BATCH;

@@ -94,6 +94,13 @@ const char *engine_values(Engine *e, long batch, const double *inputs, const dou
     return NULL;
 }
 
+const char *engine_states(Engine *e, long batch, const double *inputs, const double *weights, double *states) {
+    e->states = states;
+    const char *problem = walk_forward(e, batch, inputs, weights, FOR_VALUES);
+    e->states = NULL;
+    return problem;
+}
+
 const char *engine_gradients(Engine *e, long batch, const double *inputs, const double *weights,
                              const double *upstream, double *by_inputs, double *by_weights) {
     const char *problem = is_known(e, batch, inputs, weights)

@@ -44,6 +44,9 @@ void qtj_keep(Circuit *circuit, size_t keep_bytes); /* states that wait stay */
 
 /* values [batch][readouts] from inputs [batch][inputs] and weights [weights]. */
 const char *qtj_forward(Circuit *circuit, long batch, const double *inputs, const double *weights, double *values);
+/* States [batch][2^qubits][real, imaginary] in double precision, each in the order in which the circuit's program has it
+ * in memory: the bits of the vector index, and below them those of the lanes. Circuits of one program have one order. */
+const char *qtj_final_states(Circuit *circuit, long batch, const double *inputs, const double *weights, double *states);
 /* Gradients of sum(upstream * values). What the last forward call left is used if it had the same inputs and weights;
  * otherwise the values are computed again, with the same bits. */
 const char *qtj_backward(Circuit *circuit, long batch, const double *inputs, const double *weights,

@@ -64,6 +64,10 @@ static void *psi_of(const Engine *e, long unit, int worker) {
 /* Where a unit's state is after the last layer with a buffer. */
 static void *last_of(const Engine *e, void *psi) { return (char *)psi + (size_t)e->plan.buffers * e->state_bytes; }
 
+static double number_at(const Engine *e, const void *state, long place) {
+    return e->variant->scalar_bytes == sizeof(float) ? ((const float *)state)[place] : ((const double *)state)[place];
+}
+
 static void clear_unit(const Engine *e, Thread *t) {
     int lanes = e->variant->lanes;
     memset(t->heads, 0, DOUBLES(e->plan.heads * 16 * lanes));
@@ -114,11 +118,28 @@ static void forward_unit(const Engine *e, Thread *team, int threads, long unit, 
         pool_run(threads, forward_pass, &step);
 }
 
+/* The vectors of a state, as numbers; see qtj_final_states. */
+static void copy_vectors(void *argument, int index, int of) {
+    const Step *s = argument;
+    const Engine *e = s->engine;
+    long lanes = e->variant->lanes, vectors = 1L << e->plan.vector_bits, end = share(vectors, index + 1, of);
+    long step = e->plan.qubits_in_lanes ? 1 : vectors; /* between two lanes */
+    long first = e->plan.qubits_in_lanes ? s->unit * vectors * lanes : s->unit * lanes * vectors;
+    long used = e->plan.qubits_in_lanes || e->batch - s->unit * lanes > lanes ? lanes : e->batch - s->unit * lanes;
+    for (long v = share(vectors, index, of); v < end; v++) {
+        double *to = e->states + 2 * (first + v * (e->plan.qubits_in_lanes ? lanes : 1));
+        for (long l = 0; l < used; l++, to += 2 * step)
+            for (long part = 0; part < 2; part++) to[part] = number_at(e, s->psi, (2 * v + part) * lanes + l);
+    }
+}
+
 static void value_unit(const Engine *e, Thread *team, int threads, long unit, int worker) {
     void *psi = psi_of(e, unit, worker);
     for (int i = 0; i < threads; i++) clear_unit(e, &team[i]);
     forward_unit(e, team, threads, unit, psi);
-    if (e->plan.strings) pool_run(threads, string_values, &(Step){e, team, unit, 0, last_of(e, psi), NULL});
+    Step last = {e, team, unit, 0, last_of(e, psi), NULL};
+    if (e->plan.strings) pool_run(threads, string_values, &last);
+    if (e->states) pool_run(threads, copy_vectors, &last);
     for (int i = 0; i < threads; i++) {
         keep_sums(e, unit, team[i].pairs, e->densities, e->plan.pairs * 16);
         keep_sums(e, unit, team[i].strings, e->string_sums, e->plan.strings);

@@ -73,6 +73,7 @@ struct engine {
     double *example;          /* [batch][example angles] */
     const double *upstream;   /* [batch][readouts] */
     double *values;           /* [batch][readouts] */
+    double *states;           /* [batch][2^qubits][2], if the call asks for states; NULL: it does not */
     double *shared_gradient;  /* [shared angles] */
     double *example_gradient; /* [batch][example angles] */
     void *head_unitary;       /* [groups][heads][real, imaginary][16][lanes] */

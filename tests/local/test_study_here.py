@@ -178,6 +178,22 @@ def test_too_many_failed_trials_end_the_study(laptop: Laptop) -> None:
     assert trained(laptop) == ["0.1 0"]
 
 
+def test_a_study_that_takes_too_long_ends_and_has_the_results_that_there_are(laptop: Laptop) -> None:
+    laptop.write(a_study("--hold-at=1", activeDeadlineSeconds=5))
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 1
+    assert "rates is Failed: the study was not complete within 5 s (spec.activeDeadlineSeconds)" in ended.output
+    assert "mse of 2/4 trials" in ended.output
+    assert laptop.processes() == {}
+
+    (laptop.folder / "released-here").touch()
+    again = laptop.qtj("run", "job.yaml", "--parallel", "2")
+    assert again.code == 0, again.output + again.errors
+    assert "mse of 4/4 trials" in again.output
+
+
 def test_a_metric_that_nobody_reports_is_named_and_mended_without_training_again(laptop: Laptop) -> None:
     laptop.write(a_study(objective={"metric": "mes"}))
     ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
@@ -212,6 +228,7 @@ def test_more_seeds_train_only_what_is_new_and_a_changed_template_starts_over(la
         ({"parameters": [{"name": "rate", "values": []}]}, "spec.parameters[0].values: this is empty"),
         ({"search": {"algorithm": "grid"}}, "this has to be Grid or Random: write Grid"),
         ({"jobTemplate": {}}, "job.yaml:"),
+        ({"suspend": True}, "spec.suspend: this is true, so nothing would run: write false"),
         ({"maxTrials": 3}, "the grid has 2 points, each with 2 seeds, and 3 is the most trials"),
     ],
 )

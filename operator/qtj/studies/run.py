@@ -177,10 +177,14 @@ async def _run(
         on_end=follow,
         server=server,
     )
+    limit = study.spec.active_deadline_seconds
+    deadline = asyncio.get_running_loop().call_later(limit, session.stop) if limit else None
     try:
         if jobs:
             await run_attended(session, view, lost)
     finally:
+        if deadline:
+            deadline.cancel()
         for activity in activities.values():
             activity.remove()
 

@@ -5,9 +5,10 @@ own folder: so it makes no difference when a command was stopped.
 """
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from qtj.checks.study import StudyDocument
 from qtj.local.folder import Folder, FolderError
@@ -24,7 +25,7 @@ from qtj_contract import named_numbers
 from qtj_operator.api.status import Phase
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Object
-from qtj_operator.core.study.decide import decide_study
+from qtj_operator.core.study.decide import StudyDecision, decide_study
 from qtj_operator.core.study.plan import Setting
 from qtj_operator.manifests.trial import LABEL_TRIAL
 from qtj_report.content import Content
@@ -60,6 +61,7 @@ class Trials:
         self._room = room
         self._stack = stack
         self._folders: dict[int, Folder] = {}
+        self._since = time.monotonic()
         self.status = StudyStatus(phase=StudyPhase.RUNNING, trials=list(trials))
 
     def begin(self) -> list[LocalJob]:
@@ -96,7 +98,7 @@ class Trials:
     def settle(self) -> None:
         """Records how the study stands when nothing of it runs any more."""
         self.refresh()
-        decision = decide_study(self._study.spec, self.status.trials, 0)
+        decision = self._decided(0)
         self.status = self.status.changed(phase=decision.phase, message=decision.message)
         self._save()
 
@@ -107,9 +109,13 @@ class Trials:
         """Returns the folder of a trial's run."""
         return self._folders.get(trial.number) or Folder(self._record.path / str(trial.number))
 
+    def _decided(self, room: int) -> StudyDecision:
+        active = timedelta(seconds=time.monotonic() - self._since)
+        return decide_study(self._study.spec, self.status.trials, room, active)
+
     def _start(self) -> Sequence[TrialStatus]:
         """Records what is decided now; returns the trials that start."""
-        decision = decide_study(self._study.spec, self.status.trials, self._room)
+        decision = self._decided(self._room)
         begun = [self._begun(each) for each in decision.start]
         trials = [*self.status.trials, *begun]
         self.status = StudyStatus(phase=decision.phase, message=decision.message, trials=trials)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, StrictInt, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MAX_NAME_LENGTH
 from qtj_operator.api.rules import cel
+from qtj_operator.api.run_policy import Seconds, TimeToLive
 from qtj_operator.api.study_parameters import SEED, Parameter
 
 __all__ = [
@@ -166,6 +167,20 @@ class StudySpec(Model):
         le=MAX_TRIALS,
     )
     failure_policy: StudyFailurePolicy | None = Field(None, description="What failed trials mean.")
+    suspend: StrictBool | None = Field(
+        None,
+        description="Suspends the jobs of running trials, and starts no others, until this is false. They continue "
+        "from their last checkpoints then. False when left out.",
+    )
+    active_deadline_seconds: Seconds | None = Field(
+        None,
+        description="The study fails when it is not complete this long after its start, and trials that run are "
+        "stopped. It counts anew when the study is resumed.",
+    )
+    ttl_seconds_after_finished: TimeToLive | None = Field(
+        None,
+        description="The study is deleted, with the results in its status and with its jobs, this long after its end.",
+    )
 
     @property
     def seed_numbers(self) -> tuple[int | None, ...]:

@@ -5,19 +5,24 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from qtj_operator.api.model import Model, WrittenStatus
+from qtj_operator.api.model import Model, Timestamp, WrittenStatus
 from qtj_operator.api.status import Condition
 from qtj_operator.api.study_parameters import Value
 
-__all__ = ["BestPoint", "StudyPhase", "StudyReason", "StudyStatus", "TrialPhase", "TrialStatus"]
+__all__ = ["ENDED", "BestPoint", "StudyPhase", "StudyReason", "StudyStatus", "TrialPhase", "TrialStatus"]
 
 
 class StudyPhase(StrEnum):
     """Where a study is."""
 
     RUNNING = "Running"
+    SUSPENDED = "Suspended"
     COMPLETE = "Complete"
     FAILED = "Failed"
+
+
+ENDED = frozenset({StudyPhase.COMPLETE, StudyPhase.FAILED})
+"""Phases of a study that has ended."""
 
 
 class StudyReason(StrEnum):
@@ -26,12 +31,15 @@ class StudyReason(StrEnum):
     # Running
     TRIALS_RUNNING = "TrialsRunning"
     TRIAL_REJECTED = "TrialRejected"
+    # Suspended
+    SUSPENDED = "Suspended"
     # Complete
     TRIALS_DONE = "TrialsDone"
     # Failed
     INVALID_SPEC = "InvalidSpec"
     TOO_MANY_FAILED = "TooManyFailed"
     METRIC_MISSING = "MetricMissing"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
 
 
 class TrialPhase(StrEnum):
@@ -79,9 +87,13 @@ class StudyStatus(WrittenStatus):
     best: BestPoint | None = Field(None, description="The best point so far.")
     conditions: tuple[Condition, ...] | None = Field(
         None,
-        description="Running, Complete and Failed, as kubectl wait reads them; Reconciling and Stalled, as kstatus "
-        "reads them.",
+        description="Running, Suspended, Complete and Failed, as kubectl wait reads them; Reconciling and Stalled, as "
+        "kstatus reads them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
+    active_since: Timestamp | None = Field(
+        None, description="From when activeDeadlineSeconds counts: the start, or the last resumption."
+    )
+    completion_time: Timestamp | None = Field(None, description="When it has ended.")
     template_digest: str | None = Field(None, description="Digest of jobTemplate, as it was for the first trial.")
     trials: list[TrialStatus] = Field(default_factory=list, description="Its trials, in the order of their numbers.")

@@ -14,7 +14,7 @@ from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
 from qtj_operator.controller.trial_objects import trial_jobs, within_limits
 from qtj_operator.core.platform import CLUSTER, Platform
-from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, decide_pass
+from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, TrialJob, decide_pass
 from qtj_operator.core.study.report import invalid
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.owned_trial import owned_trial
@@ -92,19 +92,25 @@ class StudyReconciler:
             policy=self.platform.settings.policy_of(study.namespace),
         )
         decision = decide_pass(seen, now)
+        if decision.is_expired:
+            await self.client.delete(_STUDIES, *key, raw["metadata"]["resourceVersion"])
+            return None
         obstacle = await self._act(study, raw, decision)
         if obstacle is not None:
             decision = decide_pass(replace(seen, obstacle=obstacle), now)
-        if await self._write(key, raw, decision.status):
+        if await self._write(key, raw, decision.status) or decision.resume:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
         if obstacle is not None:
             return _AGAIN
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
     async def _act(self, study: Study, raw: Object, decision: StudyPass) -> str | None:
-        """Deletes and creates jobs, one after the other; returns what keeps one from being created."""
+        """Deletes, suspends, resumes and creates jobs, in turn; returns what keeps one from being created."""
         for job in decision.delete:
             await self.client.delete(_JOBS, study.namespace, job.name, job.version)
+        for jobs, is_suspended in ((decision.suspend, True), (decision.resume, False)):
+            for job in jobs:
+                await self.client.patch(_JOBS, study.namespace, job.name, _suspension(job, is_suspended=is_suspended))
         for trial in decision.create:
             if not self.is_current(study):
                 return None
@@ -144,6 +150,14 @@ class StudyReconciler:
         if before.get("phase") != after.get("phase"):
             _log_phase(key, status)
         return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
+
+
+def _suspension(job: TrialJob, *, is_suspended: bool) -> list[Object]:
+    """Returns a change of this very job, and of no later one with its name."""
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": job.uid},
+        {"op": "add", "path": "/spec/suspend", "value": is_suspended},
+    ]
 
 
 def _log_phase(key: Key, status: StudyStatus) -> None:

@@ -1,7 +1,7 @@
 """What is kept of a study and of the jobs of its trials in memory, and how such a job is read.
 
-Of a job that has not finished nothing but its phase is read: so its progress, which changes every two seconds, is no
-news for its study.
+Of a job that has not finished nothing but its phase is read, and whether it is suspended: so its progress, which
+changes every two seconds, is no news for its study.
 """
 
 import itertools
@@ -79,6 +79,7 @@ def _trial(job: Object) -> Object:
             "ownerReferences": controllers_of(meta),
             "labels": {label: labels[label] for label in (LABEL_STUDY, LABEL_TRIAL) if label in labels},
         },
+        "spec": {"suspend": (whole.get("spec") or {}).get("suspend") is True},
         "status": {name: status[name] for name in names if name in status},
     }
 
@@ -108,12 +109,14 @@ def _parsed(job: Object, metric: str) -> TrialJob:
     end = status.get("completionTime")
     return TrialJob(
         name=meta["name"],
+        uid=meta["uid"],
         version=meta["resourceVersion"],
         result=result,
         metrics=_metrics(status, metric) if phase == Phase.COMPLETE else None,
         message=_why(status) if phase == Phase.FAILED else None,
         end=datetime.fromisoformat(end) if end else None,
         is_leaving="deletionTimestamp" in meta,
+        is_suspended=job["spec"]["suspend"],
     )
 
 

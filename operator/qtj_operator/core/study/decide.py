@@ -1,10 +1,12 @@
 """What is next in a study. The first policy that ends it decides; else trials start where there is room.
 
-trials ──▶ too many failed? ──▶ a metric that nobody reports? ──▶ all finished? ──▶ as many new ones as there is room
+trials ──▶ too many failed? ──▶ a metric that nobody reports? ──▶ all finished? ──▶ suspended? ──▶ too late?
+       ──▶ as many new ones as there is room
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.study import StudySpec
@@ -15,6 +17,9 @@ from qtj_operator.core.study.plan import Setting, plan_of, unstarted
 __all__ = ["StudyDecision", "decide_study"]
 
 
+_SUSPENDED = "spec.suspend is true"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyDecision:
     """What is to be done.
@@ -22,7 +27,7 @@ class StudyDecision:
     Attributes:
         phase: The phase of the study from now on. Trials that run after its end are to be stopped.
         reason: Why it has this phase, in one word.
-        message: Why it has failed.
+        message: Why it has failed, or is suspended.
         start: The trials to start, in this order.
     """
 
@@ -32,13 +37,16 @@ class StudyDecision:
     start: Sequence[Setting] = ()
 
 
-def decide_study(spec: StudySpec, trials: Sequence[TrialStatus], room: int) -> StudyDecision:
+def decide_study(
+    spec: StudySpec, trials: Sequence[TrialStatus], room: int, active: timedelta = timedelta()
+) -> StudyDecision:
     """Decides a study by its trials.
 
     Args:
         spec: Its spec, which its checks have accepted.
         trials: All that have started.
         room: How many may run at the same time.
+        active: For how long it has been active, as its deadline counts.
     """
     if why := _too_many_failed(spec, trials):
         return StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.TOO_MANY_FAILED, message=why)
@@ -48,8 +56,19 @@ def decide_study(spec: StudySpec, trials: Sequence[TrialStatus], room: int) -> S
     running = sum(not each.is_over for each in trials)
     if not left and not running:
         return StudyDecision(phase=StudyPhase.COMPLETE, reason=StudyReason.TRIALS_DONE)
+    if spec.suspend:
+        return StudyDecision(phase=StudyPhase.SUSPENDED, reason=StudyReason.SUSPENDED, message=_SUSPENDED)
+    if why := _too_late(spec, active):
+        return StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.DEADLINE_EXCEEDED, message=why)
     start = left[: max(0, min(room, spec.parallelism or room) - running)]
     return StudyDecision(phase=StudyPhase.RUNNING, reason=StudyReason.TRIALS_RUNNING, start=start)
+
+
+def _too_late(spec: StudySpec, active: timedelta) -> str | None:
+    limit = spec.active_deadline_seconds
+    if limit is None or active < timedelta(seconds=limit):
+        return None
+    return f"the study was not complete within {limit} s (spec.activeDeadlineSeconds)"
 
 
 def _too_many_failed(spec: StudySpec, trials: Sequence[TrialStatus]) -> str | None:

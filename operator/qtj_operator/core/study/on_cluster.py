@@ -16,7 +16,8 @@ from datetime import datetime, timedelta
 from qtj_operator.api.platform_policy import NO_POLICY, PlatformPolicy, effective_run_policy
 from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.api.study import PARALLEL_TRIALS, StudySpec
-from qtj_operator.api.study_status import StudyPhase, StudyReason, StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.api.study_status import ENDED, StudyPhase, StudyReason, StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.core.decision import earliest
 from qtj_operator.core.study.decide import StudyDecision, decide_study
 from qtj_operator.core.study.plan import Setting
 from qtj_operator.core.study.report import reported
@@ -38,21 +39,30 @@ class TrialJob:
 
     Attributes:
         name: Its name.
+        uid: Its uid.
         version: Its resourceVersion.
         result: Complete or Failed; Running as long as it may still report something.
         metrics: What it has reported, once it is complete.
         message: Why it has failed.
         end: When it has ended.
         is_leaving: Whether it is being deleted.
+        is_suspended: Whether its spec says so.
     """
 
     name: str
+    uid: str
     version: str
     result: TrialPhase
     metrics: Mapping[str, float] | None = None
     message: str | None = None
     end: datetime | None = None
     is_leaving: bool = False
+    is_suspended: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether it may still report something."""
+        return self.result == TrialPhase.RUNNING and not self.is_leaving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +94,20 @@ class StudyPass:
 
     Attributes:
         create: Trials whose job is to be created.
+        suspend: Jobs that are to be suspended.
+        resume: Jobs that are to be resumed.
         delete: Jobs that are to be deleted.
+        is_expired: Whether the study itself is to be deleted.
         status: The status to write.
         wake_at: When to look again, if nothing happens before.
     """
 
     status: StudyStatus
     create: Sequence[TrialStatus] = ()
+    suspend: Sequence[TrialJob] = ()
+    resume: Sequence[TrialJob] = ()
     delete: Sequence[TrialJob] = ()
+    is_expired: bool = False
     wake_at: datetime | None = None
 
 
@@ -100,7 +116,9 @@ def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
     trials = [_with_result(each, seen.jobs.get(each.number)) for each in seen.status.trials]
     is_edited = bool(trials) and seen.status.template_digest not in {None, seen.template_digest}
     room = 0 if is_edited else seen.spec.parallelism or PARALLEL_TRIALS
-    decision = decide_study(seen.spec, trials, room)
+    decision = decide_study(seen.spec, trials, room, now - (seen.status.active_since or now))
+    if resumed := _to_resume(seen, decision):
+        return StudyPass(status=seen.status, resume=resumed)
     recorded = [*trials, *_begun(decision.start, trials)]
     edited = _TEMPLATE_CHANGED if is_edited and decision.phase == StudyPhase.RUNNING else None
     record = seen.status.changed(
@@ -109,13 +127,50 @@ def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
     status = reported(seen.spec, record, _explained(decision, seen.obstacle), edited, seen.generation, now)
     if recorded != seen.status.trials:
         return StudyPass(status=status)
-    over = decision.phase != StudyPhase.RUNNING
-    expired, wake_at = _expired(seen, now)
-    stopped = [job for job in seen.jobs.values() if over and job.result == TrialPhase.RUNNING and not job.is_leaving]
-    missing = (
-        [] if over or is_edited else [each for each in recorded if not each.is_over and each.number not in seen.jobs]
+    if is_edited or decision.phase != StudyPhase.RUNNING:
+        missing = []
+    else:
+        missing = [each for each in recorded if not each.is_over and each.number not in seen.jobs]
+    running = [job for job in seen.jobs.values() if job.runs]
+    expired, due = _expired(seen, now)
+    return StudyPass(
+        status=status,
+        create=missing,
+        suspend=[job for job in running if decision.phase == StudyPhase.SUSPENDED and not job.is_suspended],
+        delete=[*expired, *(running if decision.phase in ENDED else ())],
+        is_expired=_study_is_expired(seen, status, now),
+        wake_at=earliest(due, _deadline(seen, status), _end_of_life(seen, status)),
     )
-    return StudyPass(status=status, create=missing, delete=[*expired, *stopped], wake_at=wake_at)
+
+
+def _to_resume(seen: SeenStudy, decision: StudyDecision) -> Sequence[TrialJob]:
+    """Returns the jobs that were suspended with their study, which is resumed.
+
+    Its status says that it is suspended until all of them are resumed. After that, one that somebody suspends stays so.
+    """
+    if seen.status.phase != StudyPhase.SUSPENDED or decision.phase != StudyPhase.RUNNING:
+        return ()
+    if seen.spec.job_template.get("suspend") is True:
+        return ()
+    return [job for job in seen.jobs.values() if job.runs and job.is_suspended]
+
+
+def _deadline(seen: SeenStudy, status: StudyStatus) -> datetime | None:
+    limit, since = seen.spec.active_deadline_seconds, status.active_since
+    if limit is None or since is None or status.phase != StudyPhase.RUNNING:
+        return None
+    return since + timedelta(seconds=limit)
+
+
+def _end_of_life(seen: SeenStudy, status: StudyStatus) -> datetime | None:
+    ttl, end = seen.spec.ttl_seconds_after_finished, status.completion_time
+    return None if ttl is None or end is None else end + timedelta(seconds=ttl)
+
+
+def _study_is_expired(seen: SeenStudy, status: StudyStatus, now: datetime) -> bool:
+    """Whether the study may go: its end has been recorded, so that whoever waits for it can have seen it."""
+    due = _end_of_life(seen, status)
+    return seen.status.completion_time is not None and due is not None and due <= now
 
 
 def _with_result(trial: TrialStatus, job: TrialJob | None) -> TrialStatus:

@@ -194,6 +194,24 @@ def test_a_study_that_takes_too_long_ends_and_has_the_results_that_there_are(lap
     assert "mse of 4/4 trials" in again.output
 
 
+def test_a_trial_that_is_worse_than_the_others_is_stopped_and_not_run_again(laptop: Laptop) -> None:
+    rates = [{"name": "rate", "values": [0.1, 0.2, 0.3, 0.4]}]
+    study = a_study(parameters=rates, seeds=None, stopping={"rule": "Median", "metric": "loss"})
+    [container] = study["spec"]["jobTemplate"]["template"]["spec"]["containers"]
+    container["command"] = ["python", str(REPOSITORY / "tests/local/reporting_trial.py")]
+    study["spec"] = {name: value for name, value in study["spec"].items() if value is not None}
+    laptop.write(study)
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "4")
+
+    assert ended.code == 0, ended.output + ended.errors
+    assert "mse of 4/4 trials, 1 stopped" in ended.output
+    why = "after 1 epoch, its loss of 0.4 is worse than the median of 3 others, 0.2"
+    assert f"  rates/4  rate=0.4  stopped: {why}" in ended.output
+    assert laptop.processes() == {}
+    assert "mse of 4/4 trials, 1 stopped" in laptop.qtj("run", "job.yaml").output
+
+
 def test_a_metric_that_nobody_reports_is_named_and_mended_without_training_again(laptop: Laptop) -> None:
     laptop.write(a_study(objective={"metric": "mes"}))
     ended = laptop.qtj("run", "job.yaml", "--parallel", "1")

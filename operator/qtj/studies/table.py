@@ -10,7 +10,7 @@ from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, value_of
-from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.plan import size_of
 
 __all__ = ["counts_text", "interval_text", "point_cells", "point_headings", "study_data", "study_text", "trials_csv"]
 
@@ -37,7 +37,9 @@ def counts_text(spec: StudySpec, status: StudyStatus) -> str:
     """Returns how many trials are done."""
     over = sum(each.is_over for each in status.trials)
     failed = sum(map(_has_failed, status.trials))
-    what = f"{spec.objective.metric} of {over}/{len(plan_of(spec))} trials"
+    what = f"{spec.objective.metric} of {over}/{size_of(spec, status.trials)} trials"
+    stopped = sum(each.phase == TrialPhase.STOPPED for each in status.trials)
+    what += f", {stopped} stopped" if stopped else ""
     return what + (f", {failed} failed" if failed else "")
 
 

@@ -26,7 +26,9 @@ from qtj_operator.api.status import Phase
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Object
 from qtj_operator.core.study.decide import StudyDecision, decide_study
+from qtj_operator.core.study.epoch import reached_of
 from qtj_operator.core.study.plan import Setting
+from qtj_operator.core.study.stopping import judged
 from qtj_operator.manifests.trial import LABEL_TRIAL
 from qtj_report.content import Content
 
@@ -76,14 +78,27 @@ class Trials:
         return [self._job(each) for each in self._start()]
 
     def ended(self, job: Object) -> TrialStatus:
-        """Records the result of a trial that has ended, and returns it."""
+        """Records the result of a trial that has ended, and returns it; one that was stopped has its result already."""
         number = int(job["metadata"]["labels"][LABEL_TRIAL])
         folder = self._folders.pop(number)
         folder.release()
-        trial = _with_result(self._trial(number), folder, job)
+        trial = self._trial(number)
+        if not trial.is_over:
+            trial = _with_result(trial, folder, job)
         self._replace(trial)
         self._save()
         return trial
+
+    def stops(self, job: Object) -> bool:
+        """Compares a trial that runs with others, and returns whether it is to be stopped."""
+        number, reached = int(job["metadata"]["labels"][LABEL_TRIAL]), reached_of(job.get("status") or {})
+        if reached is None or self._trial(number).is_over:
+            return False
+        trials = judged(self._study.spec, self.status.trials, {number: reached})
+        if trials != self.status.trials:
+            self.status = self.status.changed(trials=trials)
+            self._save()
+        return self._trial(number).phase == TrialPhase.STOPPED
 
     def refresh(self) -> None:
         """Records the results of trials whose end was not seen, as when this command was stopped."""

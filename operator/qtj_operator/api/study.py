@@ -15,6 +15,7 @@ from qtj_operator.api.names import MAX_NAME_LENGTH
 from qtj_operator.api.rules import cel
 from qtj_operator.api.run_policy import Seconds, TimeToLive
 from qtj_operator.api.study_parameters import SEED, Parameter
+from qtj_operator.api.study_stopping import EPOCH_METRICS, EpochMetric, Stopping
 
 __all__ = [
     "MAX_STUDY_NAME_LENGTH",
@@ -139,10 +140,17 @@ _RULES = (
 )
 
 
+_NUMBER_OF_EPOCHS = " || ".join(f"self.objective.metric == '{each}'" for each in EpochMetric)
+_STOPPING_RULE = (
+    f"!has(self.stopping) || has(self.stopping.metric) || {_NUMBER_OF_EPOCHS}",
+    f"stopping compares numbers of epochs, and objective.metric is none: write stopping.metric, one of {EPOCH_METRICS}",
+)
+
+
 class StudySpec(Model):
     """Which settings to try, with how many seeds, and what to compare."""
 
-    model_config = ConfigDict(json_schema_extra=cel(*_RULES))
+    model_config = ConfigDict(json_schema_extra=cel(*_RULES, _STOPPING_RULE))
 
     job_template: Annotated[
         Mapping[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
@@ -167,6 +175,9 @@ class StudySpec(Model):
         le=MAX_TRIALS,
     )
     failure_policy: StudyFailurePolicy | None = Field(None, description="What failed trials mean.")
+    stopping: Stopping | None = Field(
+        None, description="Which trials are stopped before their end. None when left out."
+    )
     suspend: StrictBool | None = Field(
         None,
         description="Suspends the jobs of running trials, and starts no others, until this is false. They continue "
@@ -197,6 +208,22 @@ class StudySpec(Model):
         """How many trials may fail."""
         allowed = self.failure_policy.max_failed_trials if self.failure_policy else None
         return _FAILED_TRIALS if allowed is None else allowed
+
+    @property
+    def stopping_metric(self) -> EpochMetric | None:
+        """What trials are compared by while they run."""
+        if self.stopping and self.stopping.metric:
+            return self.stopping.metric
+        return next((each for each in EpochMetric if each == self.objective.metric), None)
+
+    @model_validator(mode="after")
+    def _compares_epochs(self) -> Self:
+        if self.stopping and self.stopping_metric is None:
+            raise _refuse(
+                f"stopping compares numbers of epochs, and {self.objective.metric} is none: write stopping.metric, one "
+                f"of {EPOCH_METRICS}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _parameters_differ(self) -> Self:

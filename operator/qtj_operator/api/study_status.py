@@ -47,6 +47,7 @@ class TrialPhase(StrEnum):
 
     RUNNING = "Running"
     COMPLETE = "Complete"
+    STOPPED = "Stopped"
     FAILED = "Failed"
 
 
@@ -58,7 +59,10 @@ class TrialStatus(Model):
     seed: int | None = Field(None, description="Its seed; none where the program chooses it.")
     phase: TrialPhase = Field(description="Where it is. Running since before its job was created.")
     metrics: Mapping[str, float] | None = Field(None, description="What it has reported, by name.")
-    message: str | None = Field(None, description="Why it has failed.")
+    compared: Mapping[str, float] | None = Field(
+        None, description="What spec.stopping has compared, by the number of epochs."
+    )
+    message: str | None = Field(None, description="Why it has failed, or was stopped.")
 
     @property
     def is_over(self) -> bool:

@@ -19,13 +19,18 @@ from qtj_operator.api.study import PARALLEL_TRIALS, StudySpec
 from qtj_operator.api.study_status import ENDED, StudyPhase, StudyReason, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.decision import earliest
 from qtj_operator.core.study.decide import StudyDecision, decide_study
+from qtj_operator.core.study.epoch import Reached
 from qtj_operator.core.study.plan import Setting
 from qtj_operator.core.study.report import reported
+from qtj_operator.core.study.stopping import judged
 
 __all__ = ["SeenStudy", "StudyPass", "TrialJob", "decide_pass"]
 
 _MESSAGE_LENGTH = 300
 """Of the message of a failed trial: a thousand of them have to fit into one object."""
+
+_LOOK_EVERY = timedelta(seconds=5)
+"""At the progress of trials, if some may be stopped."""
 
 _TEMPLATE_CHANGED = (
     "jobTemplate was changed after the first trial had started, so results could not be compared: undo that, or create "
@@ -47,6 +52,7 @@ class TrialJob:
         end: When it has ended.
         is_leaving: Whether it is being deleted.
         is_suspended: Whether its spec says so.
+        reached: How far it is, while it runs.
     """
 
     name: str
@@ -58,6 +64,7 @@ class TrialJob:
     end: datetime | None = None
     is_leaving: bool = False
     is_suspended: bool = False
+    reached: Reached | None = None
 
     @property
     def runs(self) -> bool:
@@ -113,7 +120,8 @@ class StudyPass:
 
 def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
     """Decides one pass; it depends on nothing but its arguments."""
-    trials = [_with_result(each, seen.jobs.get(each.number)) for each in seen.status.trials]
+    results = [_with_result(each, seen.jobs.get(each.number)) for each in seen.status.trials]
+    trials = judged(seen.spec, results, {number: job.reached for number, job in seen.jobs.items() if job.reached})
     is_edited = bool(trials) and seen.status.template_digest not in {None, seen.template_digest}
     room = 0 if is_edited else seen.spec.parallelism or PARALLEL_TRIALS
     decision = decide_study(seen.spec, trials, room, now - (seen.status.active_since or now))
@@ -132,14 +140,15 @@ def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
     else:
         missing = [each for each in recorded if not each.is_over and each.number not in seen.jobs]
     running = [job for job in seen.jobs.values() if job.runs]
+    over = {each.number for each in recorded if each.is_over or decision.phase in ENDED}
     expired, due = _expired(seen, now)
     return StudyPass(
         status=status,
         create=missing,
         suspend=[job for job in running if decision.phase == StudyPhase.SUSPENDED and not job.is_suspended],
-        delete=[*expired, *(running if decision.phase in ENDED else ())],
+        delete=[*expired, *(job for number, job in seen.jobs.items() if job.runs and number in over)],
         is_expired=_study_is_expired(seen, status, now),
-        wake_at=earliest(due, _deadline(seen, status), _end_of_life(seen, status)),
+        wake_at=earliest(due, _deadline(seen, status), _end_of_life(seen, status), _next_look(seen, status, now)),
     )
 
 
@@ -153,6 +162,11 @@ def _to_resume(seen: SeenStudy, decision: StudyDecision) -> Sequence[TrialJob]:
     if seen.spec.job_template.get("suspend") is True:
         return ()
     return [job for job in seen.jobs.values() if job.runs and job.is_suspended]
+
+
+def _next_look(seen: SeenStudy, status: StudyStatus, now: datetime) -> datetime | None:
+    """Returns when to compare trials again: their progress is no news for a study, so that many cost little."""
+    return now + _LOOK_EVERY if seen.spec.stopping and status.phase == StudyPhase.RUNNING else None
 
 
 def _deadline(seen: SeenStudy, status: StudyStatus) -> datetime | None:

@@ -59,6 +59,11 @@ class PointOutcome:
         return sum(each.phase == TrialPhase.FAILED for each in self.trials)
 
     @property
+    def stopped(self) -> int:
+        """How many of its trials were stopped before their end."""
+        return sum(each.phase == TrialPhase.STOPPED for each in self.trials)
+
+    @property
     def is_over(self) -> bool:
         """Whether all of its trials have finished."""
         return sum(each.is_over for each in self.trials) == self.planned
@@ -103,9 +108,10 @@ def ranked(outcomes: Iterable[PointOutcome], objective: Objective) -> list[Point
 
 
 def best_of(outcomes: Iterable[PointOutcome], objective: Objective) -> PointOutcome | None:
-    """Returns the best point whose trials have all finished; one with failed trials only where there is no other.
+    """Returns the best point whose trials have all finished.
 
-    A point whose bad seeds fail would look better than it is.
+    One with failed or stopped trials is best only where there is no other: a point whose bad seeds do not count would
+    look better than it is.
     """
     over = [each for each in ranked(outcomes, objective) if each.is_over and each.objective is not None]
-    return next((each for each in over if not each.failed), over[0] if over else None)
+    return next((each for each in over if not (each.failed or each.stopped)), over[0] if over else None)

@@ -1,13 +1,14 @@
 """The trials of a study: each point with each seed, and which of them have not started."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qtj_operator.api.study import Algorithm, StudySpec
-from qtj_operator.api.study_status import TrialStatus
+from qtj_operator.api.study_parameters import Value
+from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.study.points import Point, grid_size, points_of
 
-__all__ = ["Setting", "plan_of", "unplannable", "unstarted"]
+__all__ = ["Setting", "plan_of", "size_of", "unplannable", "unstarted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,25 @@ def plan_of(spec: StudySpec) -> tuple[Setting, ...]:
     return tuple(Setting(point, seed) for seed in spec.seed_numbers for point in points)
 
 
-def unstarted(plan: Iterable[Setting], trials: Iterable[TrialStatus]) -> tuple[Setting, ...]:
-    """Returns what of the plan no trial stands for yet."""
-    started = {(frozenset(each.parameters.items()), each.seed) for each in trials}
-    return tuple(each for each in plan if (frozenset(each.point), each.seed) not in started)
+def unstarted(plan: Iterable[Setting], trials: Sequence[TrialStatus]) -> tuple[Setting, ...]:
+    """Returns what of the plan no trial stands for yet, without further seeds of a point with a stopped trial."""
+    stopped = {_point_of(each) for each in trials if each.phase == TrialPhase.STOPPED}
+    return tuple(each for each in _new(plan, trials) if frozenset(each.point) not in stopped)
+
+
+def size_of(spec: StudySpec, trials: Sequence[TrialStatus] = ()) -> int:
+    """Returns how many trials a study has, without those that do not start because their point was stopped."""
+    plan = plan_of(spec)
+    return len(plan) - len(_new(plan, trials)) + len(unstarted(plan, trials))
+
+
+def _new(plan: Iterable[Setting], trials: Iterable[TrialStatus]) -> list[Setting]:
+    started = {(_point_of(each), each.seed) for each in trials}
+    return [each for each in plan if (frozenset(each.point), each.seed) not in started]
+
+
+def _point_of(trial: TrialStatus) -> frozenset[tuple[str, Value]]:
+    return frozenset(trial.parameters.items())
 
 
 def unplannable(spec: StudySpec) -> str | None:

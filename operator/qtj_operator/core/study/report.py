@@ -13,7 +13,7 @@ from qtj_operator.api.study_status import ENDED, BestPoint, StudyPhase, StudyRea
 from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.study.decide import StudyDecision
 from qtj_operator.core.study.outcome import best_of, outcomes_of
-from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.plan import size_of
 
 __all__ = ["invalid", "reported"]
 
@@ -37,7 +37,7 @@ def reported(
         generation: That of the spec.
         now: The time.
     """
-    planned, done = len(plan_of(spec)), sum(each.is_over for each in record.trials)
+    planned, done = size_of(spec, record.trials), sum(each.is_over for each in record.trials)
     counted = f"{done} of {planned} trials have finished"
     facts = (*_facts(decision, decision.message or counted, record), *_edits(edited, record))
     return record.changed(

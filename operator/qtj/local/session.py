@@ -10,7 +10,7 @@ user's YAML ──▶ ClusterStore ──watch──▶ queue ──▶ Reconcil
 import asyncio
 import platform
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -89,7 +89,7 @@ class Session:
         configs: Configs | None = None,
         on_change: Callable[[Change], None] = lambda _: None,
         on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
-        on_end: Callable[[Object], Sequence[LocalJob]] = lambda _: (),
+        on_end: Callable[[Object], Awaitable[Sequence[LocalJob]]] | None = None,
         server: ForkServer | None = None,
     ) -> None:
         self._jobs: dict[Key, LocalJob] = {}
@@ -219,7 +219,7 @@ class Session:
             self._ended.add(key)
             await self._finish(key)
             self._save()
-            for job in self._on_end(self._last[key]):
+            for job in await self._on_end(self._last[key]) if self._on_end else ():
                 self._add(job)
                 self._apply(job)
 

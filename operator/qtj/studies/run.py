@@ -162,11 +162,11 @@ async def _run(
         view.set_status(trials.status)
         return jobs
 
-    def follow(job: Object) -> Sequence[LocalJob]:
+    async def follow(job: Object) -> Sequence[LocalJob]:
         key = key_of(job)
         activities.pop(key).remove()
         view.show_trial(trials.ended(job), key)
-        jobs = begun(trials.next())
+        jobs = begun(await trials.next())
         if trials.status.phase == StudyPhase.FAILED:
             session.stop()
         return jobs
@@ -177,7 +177,7 @@ async def _run(
         if job is not None and not is_over(job) and trials.stops(job):
             asyncio.get_running_loop().call_soon(session.drop, key_of(job))  # not within a change
 
-    jobs = begun(trials.begin())
+    jobs = begun(await trials.begin())
     session = Session(
         jobs,
         configs=study.document.data,

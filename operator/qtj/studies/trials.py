@@ -25,9 +25,11 @@ from qtj_contract import named_numbers
 from qtj_operator.api.status import Phase
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Object
+from qtj_operator.controller.suggest import NoSuggestion, suggest
 from qtj_operator.core.study.decide import StudyDecision, decide_study
 from qtj_operator.core.study.epoch import reached_of
 from qtj_operator.core.study.plan import Setting
+from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.stopping import judged
 from qtj_operator.manifests.trial import LABEL_TRIAL
 from qtj_report.content import Content
@@ -66,16 +68,16 @@ class Trials:
         self._since = time.monotonic()
         self.status = StudyStatus(phase=StudyPhase.RUNNING, trials=list(trials))
 
-    def begin(self) -> list[LocalJob]:
+    async def begin(self) -> list[LocalJob]:
         """Returns the trials that run first: those that an earlier command has left unfinished, and new ones."""
         self.refresh()
-        self._start()
+        await self._start()
         is_over = self.status.phase != StudyPhase.RUNNING
         return [] if is_over else [self._job(each) for each in self.status.trials if not each.is_over]
 
-    def next(self) -> list[LocalJob]:
+    async def next(self) -> list[LocalJob]:
         """Returns the trials that start now."""
-        return [self._job(each) for each in self._start()]
+        return [self._job(each) for each in await self._start()]
 
     def ended(self, job: Object) -> TrialStatus:
         """Records the result of a trial that has ended, and returns it; one that was stopped has its result already."""
@@ -124,18 +126,26 @@ class Trials:
         """Returns the folder of a trial's run."""
         return self._folders.get(trial.number) or Folder(self._record.path / str(trial.number))
 
-    def _decided(self, room: int) -> StudyDecision:
+    def _decided(self, room: int, suggested: Sequence[Point] = ()) -> StudyDecision:
         active = timedelta(seconds=time.monotonic() - self._since)
-        return decide_study(self._study.spec, self.status.trials, room, active)
+        return decide_study(self._study.spec, self.status.trials, room, active, suggested)
 
-    def _start(self) -> Sequence[TrialStatus]:
+    async def _start(self) -> Sequence[TrialStatus]:
         """Records what is decided now; returns the trials that start."""
         decision = self._decided(self._room)
+        if decision.suggest:
+            decision = self._decided(self._room, await self._suggested(decision.suggest))
         begun = [self._begun(each) for each in decision.start]
         trials = [*self.status.trials, *begun]
         self.status = StudyStatus(phase=decision.phase, message=decision.message, trials=trials)
         self._save()
         return begun
+
+    async def _suggested(self, count: int) -> Sequence[Point]:
+        try:
+            return await suggest(self._study.spec, self.status.trials, count)
+        except NoSuggestion as problem:
+            raise InputError(str(problem)) from None
 
     def _begun(self, setting: Setting) -> TrialStatus:
         """Returns a trial with the number of a folder that is made for it."""

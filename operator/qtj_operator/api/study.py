@@ -54,6 +54,13 @@ class Algorithm(StrEnum):
 
     GRID = "Grid"
     RANDOM = "Random"
+    TPE = "TPE"
+    GP = "GP"
+
+    @property
+    def learns(self) -> bool:
+        """Whether a point depends on the results of others."""
+        return self in {Algorithm.TPE, Algorithm.GP}
 
 
 class Goal(StrEnum):
@@ -85,10 +92,14 @@ class Search(Model):
     algorithm: Algorithm | None = Field(
         None,
         description="Grid, also when left out: every combination of values. Random: combinations that are drawn, as "
-        "many as maxTrials allows.",
+        "many as maxTrials allows. TPE and GP: samplers of Optuna, which learn from the trials before.",
     )
     seed: StrictInt | None = Field(
-        None, description="Of Random: the same seed draws the same points. 0 when left out.", ge=0, le=_LARGEST_SEED
+        None,
+        description="Of Random, TPE and GP: the same seed leads to the same points, as long as trials end alike. 0 "
+        "when left out.",
+        ge=0,
+        le=_LARGEST_SEED,
     )
 
 
@@ -123,7 +134,7 @@ class StudyFailurePolicy(Model):
 
 
 _SAME_OPTION = "a.name.replace('_', '-') == b.name.replace('_', '-')"
-_IS_RANDOM = "has(self.search) && has(self.search.algorithm) && self.search.algorithm == 'Random'"
+_IS_DRAWN = "has(self.search) && has(self.search.algorithm) && self.search.algorithm != 'Grid'"
 _RULES = (
     (
         f"self.parameters.all(a, self.parameters.exists_one(b, {_SAME_OPTION}))",
@@ -134,8 +145,8 @@ _RULES = (
         "seeds sets the seed of each trial: remove seeds, or the parameter seed",
     ),
     (
-        f"!({_IS_RANDOM}) || has(self.maxTrials)",
-        "Random draws points until there are maxTrials trials: write spec.maxTrials",
+        f"!({_IS_DRAWN}) || has(self.maxTrials)",
+        "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials",
     ),
 )
 
@@ -163,7 +174,7 @@ class StudySpec(Model):
     objective: Objective = Field(description="What is compared.")
     max_trials: StrictInt | None = Field(
         None,
-        description=f"The most trials: points times seeds. {MAX_TRIALS} when left out; Random needs it.",
+        description=f"The most trials: points times seeds. {MAX_TRIALS} when left out; all but Grid need it.",
         ge=1,
         le=MAX_TRIALS,
     )
@@ -192,6 +203,16 @@ class StudySpec(Model):
         None,
         description="The study is deleted, with the results in its status and with its jobs, this long after its end.",
     )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether points are chosen one after the other, and not all of a grid."""
+        return self.search is not None and self.search.algorithm not in {None, Algorithm.GRID}
+
+    @property
+    def learns(self) -> bool:
+        """Whether a point depends on the results of others."""
+        return self.search is not None and self.search.algorithm is not None and self.search.algorithm.learns
 
     @property
     def seed_numbers(self) -> tuple[int | None, ...]:

@@ -31,6 +31,7 @@ class StudyReason(StrEnum):
     # Running
     TRIALS_RUNNING = "TrialsRunning"
     TRIAL_REJECTED = "TrialRejected"
+    SEARCH_REFUSED = "SearchRefused"
     # Suspended
     SUSPENDED = "Suspended"
     # Complete

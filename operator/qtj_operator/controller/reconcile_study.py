@@ -1,20 +1,23 @@
 """One pass over one study: read, decide, act, write the status once."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from qtj_operator.api.limits import BEYOND
-from qtj_operator.api.study_status import StudyPhase, StudyStatus
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialStatus
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
+from qtj_operator.controller.suggest import NoSuggestion, suggest
 from qtj_operator.controller.trial_objects import trial_jobs, within_limits
 from qtj_operator.core.platform import CLUSTER, Platform
-from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, TrialJob, decide_pass
+from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, TrialJob, decide_pass, recorded_trials
+from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.report import invalid
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.owned_trial import owned_trial
@@ -45,6 +48,7 @@ class StudyReconciler:
         studies: The studies that are known.
         is_current: Tells whether a study is still as it was when it was read; see `Cache.is_current`.
         platform: What it gives to jobs, and which labels are copied.
+        suggest: Returns new points of a search that learns.
     """
 
     client: Client
@@ -52,6 +56,7 @@ class StudyReconciler:
     studies: set[Key] = field(default_factory=set)
     is_current: Callable[[Study], bool] = _always
     platform: Platform = CLUSTER
+    suggest: Callable[[StudySpec, Sequence[TrialStatus], int], Awaitable[Sequence[Point]]] = suggest
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the study and returns after what time to look again, if nothing happens before.
@@ -95,14 +100,24 @@ class StudyReconciler:
         if decision.is_expired:
             await self.client.delete(_STUDIES, *key, raw["metadata"]["resourceVersion"])
             return None
+        if decision.suggest:
+            seen = await self._with_suggestions(seen, decision.suggest)
+            decision = decide_pass(seen, now)
         obstacle = await self._act(study, raw, decision)
         if obstacle is not None:
             decision = decide_pass(replace(seen, obstacle=obstacle), now)
         if await self._write(key, raw, decision.status) or decision.resume:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
-        if obstacle is not None:
+        if obstacle is not None or seen.refusal is not None:
             return _AGAIN
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
+
+    async def _with_suggestions(self, seen: SeenStudy, count: int) -> SeenStudy:
+        """Returns what is seen with new points, or why there are none. They are recorded before their jobs exist."""
+        try:
+            return replace(seen, suggested=await self.suggest(seen.spec, recorded_trials(seen), count))
+        except NoSuggestion as problem:
+            return replace(seen, refusal=str(problem))
 
     async def _act(self, study: Study, raw: Object, decision: StudyPass) -> str | None:
         """Deletes, suspends, resumes and creates jobs, in turn; returns what keeps one from being created."""

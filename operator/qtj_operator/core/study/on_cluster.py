@@ -21,10 +21,11 @@ from qtj_operator.core.decision import earliest
 from qtj_operator.core.study.decide import StudyDecision, decide_study
 from qtj_operator.core.study.epoch import Reached
 from qtj_operator.core.study.plan import Setting
+from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.report import reported
 from qtj_operator.core.study.stopping import judged
 
-__all__ = ["SeenStudy", "StudyPass", "TrialJob", "decide_pass"]
+__all__ = ["SeenStudy", "StudyPass", "TrialJob", "decide_pass", "recorded_trials"]
 
 _MESSAGE_LENGTH = 300
 """Of the message of a failed trial: a thousand of them have to fit into one object."""
@@ -83,6 +84,8 @@ class SeenStudy:
         status: Its status.
         jobs: The jobs that it owns, by the numbers of their trials.
         obstacle: Why a job cannot be created, as the API server has just said.
+        suggested: New points, of a search that learns.
+        refusal: Why there are none.
         policy: What the platform gives to jobs of its namespace.
     """
 
@@ -92,6 +95,8 @@ class SeenStudy:
     status: StudyStatus
     jobs: Mapping[int, TrialJob]
     obstacle: str | None = None
+    suggested: Sequence[Point] = ()
+    refusal: str | None = None
     policy: PlatformPolicy = NO_POLICY
 
 
@@ -104,6 +109,7 @@ class StudyPass:
         suspend: Jobs that are to be suspended.
         resume: Jobs that are to be resumed.
         delete: Jobs that are to be deleted.
+        suggest: How many new points are wanted, before anything else is done.
         is_expired: Whether the study itself is to be deleted.
         status: The status to write.
         wake_at: When to look again, if nothing happens before.
@@ -114,17 +120,19 @@ class StudyPass:
     suspend: Sequence[TrialJob] = ()
     resume: Sequence[TrialJob] = ()
     delete: Sequence[TrialJob] = ()
+    suggest: int = 0
     is_expired: bool = False
     wake_at: datetime | None = None
 
 
 def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
     """Decides one pass; it depends on nothing but its arguments."""
-    results = [_with_result(each, seen.jobs.get(each.number)) for each in seen.status.trials]
-    trials = judged(seen.spec, results, {number: job.reached for number, job in seen.jobs.items() if job.reached})
+    trials = recorded_trials(seen)
     is_edited = bool(trials) and seen.status.template_digest not in {None, seen.template_digest}
     room = 0 if is_edited else seen.spec.parallelism or PARALLEL_TRIALS
-    decision = decide_study(seen.spec, trials, room, now - (seen.status.active_since or now))
+    decision = decide_study(
+        seen.spec, trials, room, now - (seen.status.active_since or now), [] if is_edited else seen.suggested
+    )
     if resumed := _to_resume(seen, decision):
         return StudyPass(status=seen.status, resume=resumed)
     recorded = [*trials, *_begun(decision.start, trials)]
@@ -132,9 +140,9 @@ def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
     record = seen.status.changed(
         trials=recorded, template_digest=seen.status.template_digest or seen.template_digest if recorded else None
     )
-    status = reported(seen.spec, record, _explained(decision, seen.obstacle), edited, seen.generation, now)
+    status = reported(seen.spec, record, _explained(decision, seen), edited, seen.generation, now)
     if recorded != seen.status.trials:
-        return StudyPass(status=status)
+        return StudyPass(status=status, suggest=decision.suggest)
     if is_edited or decision.phase != StudyPhase.RUNNING:
         missing = []
     else:
@@ -147,9 +155,16 @@ def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
         create=missing,
         suspend=[job for job in running if decision.phase == StudyPhase.SUSPENDED and not job.is_suspended],
         delete=[*expired, *(job for number, job in seen.jobs.items() if job.runs and number in over)],
+        suggest=decision.suggest,
         is_expired=_study_is_expired(seen, status, now),
         wake_at=earliest(due, _deadline(seen, status), _end_of_life(seen, status), _next_look(seen, status, now)),
     )
+
+
+def recorded_trials(seen: SeenStudy) -> list[TrialStatus]:
+    """Returns the trials with what their jobs have reported by now."""
+    results = [_with_result(each, seen.jobs.get(each.number)) for each in seen.status.trials]
+    return judged(seen.spec, results, {number: job.reached for number, job in seen.jobs.items() if job.reached})
 
 
 def _to_resume(seen: SeenStudy, decision: StudyDecision) -> Sequence[TrialJob]:
@@ -202,11 +217,13 @@ def _begun(start: Sequence[Setting], trials: Sequence[TrialStatus]) -> Iterator[
         yield TrialStatus(number=number, parameters=values, seed=setting.seed, phase=TrialPhase.RUNNING)
 
 
-def _explained(decision: StudyDecision, obstacle: str | None) -> StudyDecision:
+def _explained(decision: StudyDecision, seen: SeenStudy) -> StudyDecision:
     """Returns the decision with what keeps trials from starting, if something does."""
+    obstacle = seen.obstacle or seen.refusal
     if obstacle is None or decision.phase != StudyPhase.RUNNING:
         return decision
-    return StudyDecision(phase=decision.phase, reason=StudyReason.TRIAL_REJECTED, message=obstacle)
+    reason = StudyReason.TRIAL_REJECTED if seen.obstacle else StudyReason.SEARCH_REFUSED
+    return StudyDecision(phase=decision.phase, reason=reason, message=obstacle)
 
 
 def _time_to_live(seen: SeenStudy) -> int | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qtj_operator.api.study import Objective, Statistic, StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
-from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.plan import known_plan
 from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.student_t import two_sided_quantile
 
@@ -75,12 +75,12 @@ def value_of(trial: TrialStatus, objective: Objective) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def outcomes_of(spec: StudySpec, trials: Iterable[TrialStatus]) -> tuple[PointOutcome, ...]:
+def outcomes_of(spec: StudySpec, trials: Sequence[TrialStatus]) -> tuple[PointOutcome, ...]:
     """Returns the points of a study in the order of its plan."""
     started: dict[frozenset[tuple[str, object]], list[TrialStatus]] = {}
     for each in trials:
         started.setdefault(frozenset(each.parameters.items()), []).append(each)
-    points = dict.fromkeys(setting.point for setting in plan_of(spec))
+    points = dict.fromkeys(setting.point for setting in known_plan(spec, trials))
     return tuple(_outcome(spec, point, started.get(frozenset(point), [])) for point in points)
 
 

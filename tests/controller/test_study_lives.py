@@ -48,6 +48,9 @@ class Life:
     async def recovers(self) -> dict[str, Any]:
         self._hear_all()
         self.lab.edits(suspend=False)
+        await self.lab.settles()
+        running = [self.lab.cluster.store.find(JOBS, "lab", name) for name in self.lab.jobs]
+        assert [each for each in running if each["spec"].get("suspend") and not each.get("status")] == []
         return await self.lab.finishes()
 
     async def _pass(self) -> None:

@@ -50,7 +50,7 @@ async def _asked(request: bytes) -> tuple[int | None, bytes, bytes]:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "qtj_operator.sampler", stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        sys.executable, "-P", "-m", "qtj_operator.sampler", stdin=pipe, stdout=pipe, stderr=pipe, env=environment
     )
     try:
         output, errors = await asyncio.wait_for(child.communicate(request), _PATIENCE)

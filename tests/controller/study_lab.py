@@ -1,8 +1,11 @@
 """An operator's controller of studies on a cluster in memory, one pass at a time, whose jobs the test ends."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_status import TrialStatus
 from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import Object, Resource
@@ -10,6 +13,7 @@ from qtj_operator.controller.family import STUDIES
 from qtj_operator.controller.reconcile_study import StudyReconciler
 from qtj_operator.controller.trial_objects import is_same_trial
 from qtj_operator.controller.watch_handler import WatchHandler
+from qtj_operator.core.study.points import Point
 from tests.controller.memory import Cluster, RecordingClient
 from tests.jobs import a_template
 
@@ -55,6 +59,7 @@ class StudyLab:
         self.client = RecordingClient(self.cluster)
         self.hints: list[tuple[str, str]] = []
         self.stalled: set[Resource] = set()
+        self.asked: list[int] = []
         self.starts_again()
 
     def starts_again(self) -> None:
@@ -62,12 +67,20 @@ class StudyLab:
         self.cache = Cache(STUDIES)
         self.handler = WatchHandler(self.cache, self.hints.append, is_same_trial)
         cached = CachedClient(self.client, self.cache, self.hints.append)
-        self.reconciler = StudyReconciler(cached, lambda: self.now, is_current=self.cache.is_current)
+        self.reconciler = StudyReconciler(
+            cached, lambda: self.now, is_current=self.cache.is_current, suggest=self.suggest
+        )
         store = self.cluster.store
         for resource in STUDIES.cached:
             objects = [STUDIES.trim(resource, each) for each in store.select(resource, None, {})]
             self.handler.listed(resource, objects, str(store.version))
         self._heard = store.version
+
+    async def suggest(self, spec: StudySpec, trials: Sequence[TrialStatus], count: int) -> Sequence[Point]:
+        """Stands for a sampler: the learning rates 0.01, 0.02 and so on, by what is known."""
+        self.asked.append(count)
+        known = len({each.parameters["learning-rate"] for each in trials})
+        return [(("learning-rate", (known + number) / 100),) for number in range(1, count + 1)]
 
     def hear(self) -> None:
         for change in self.cluster.store.changes(self._heard):

@@ -84,6 +84,10 @@ class Audited:
 
         wait_until(holds, PATIENCE, f"{name} to be {reason}")
 
+    def suspends_study(self, name: str, *, is_suspended: bool) -> None:
+        change = json.dumps({"spec": {"suspend": is_suspended}})
+        self.server.kubectl("patch", "qts", name, "-n", QUANTUM, "--type=merge", "-p", change)
+
     def trained(self, name: str) -> None:
         """The worker runs, and ends with weights."""
         self.has("pods", f"{name}-worker-0")
@@ -243,6 +247,19 @@ def a_study_fails(audited: Audited) -> None:
     audited.has_not("qtj", "rates-1")
 
 
+def a_study_is_suspended_and_expires(audited: Audited) -> None:
+    study = study_object(name="short", namespace=QUANTUM, suspend=False, ttlSecondsAfterFinished=0)
+    study["spec"] |= {"seeds": {"count": 1}, "failurePolicy": {"maxFailedTrials": 0}}
+    audited.server.kubectl("create", "-f", "-", manifest=study)
+    audited.has("pods", "short-1-worker-0")
+    audited.suspends_study("short", is_suspended=True)
+    audited.has_not("pods", "short-1-worker-0")
+    audited.suspends_study("short", is_suspended=False)
+    audited.has("pods", "short-1-worker-0")
+    Cluster(audited.server, QUANTUM).ends("short-1-worker-0", 1, TerminationMessage())
+    audited.has_not("qts", "short")
+
+
 LIVES: tuple[Callable[[Audited], None], ...] = (
     a_name_is_taken,
     a_gang_has_no_scheduler,
@@ -254,6 +271,7 @@ LIVES: tuple[Callable[[Audited], None], ...] = (
     a_tensorboard_is_edited_and_removed,
     a_finished_job_expires,
     a_study_fails,
+    a_study_is_suspended_and_expires,
 )
 
 

@@ -10,6 +10,8 @@ from qtj_operator.controller.family import STUDIES
 from tests.controller.memory import RecordingClient
 from tests.controller.study_lab import JOBS, QTS, TEMPLATE, StudyLab, mse_of
 from tests.controller.test_study import TABLE, table
+from tests.controller.test_study_search import LEARNING
+from tests.controller.test_study_search import TABLE as SUGGESTED
 
 MISHAPS = 25
 
@@ -39,11 +41,18 @@ class Life:
     async def goes_on(self) -> None:
         """One thing happens."""
         await self.chance.choice(
-            (self._pass, self._pass, self._pass_twice, self._end_a_job, self._delete_a_job, self._crash, self._lose)
+            (
+                *(self._pass, self._pass, self._pass_twice, self._end_a_job, self._delete_a_job, self._crash),
+                *(self._lose, self._suspend_or_resume),
+            )
         )()
 
     async def recovers(self) -> dict[str, Any]:
         self._hear_all()
+        self.lab.edits(suspend=False)
+        await self.lab.settles()
+        running = [self.lab.cluster.store.find(JOBS, "lab", name) for name in self.lab.jobs]
+        assert [each for each in running if each["spec"].get("suspend") and not each.get("status")] == []
         return await self.lab.finishes()
 
     async def _pass(self) -> None:
@@ -62,6 +71,9 @@ class Life:
     async def _delete_a_job(self) -> None:
         if self.lab.jobs:
             self.lab.cluster.remove(JOBS, "lab", self.chance.choice(self.lab.jobs))
+
+    async def _suspend_or_resume(self) -> None:
+        self.lab.edits(suspend=not self.lab.study()["spec"].get("suspend"))
 
     async def _crash(self) -> None:
         self.lab.starts_again()
@@ -90,3 +102,15 @@ async def test_whatever_happens_the_table_is_the_same_and_no_trial_with_a_result
     status = await life.recovers()
 
     assert (status["phase"], table(status)) == ("Complete", TABLE)
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_whatever_happens_the_same_points_are_suggested_and_none_is_repeated(seed: int) -> None:
+    life = Life(seed)
+    await life.lab.applies(**LEARNING)
+
+    for _ in range(MISHAPS):
+        await life.goes_on()
+    status = await life.recovers()
+
+    assert (status["phase"], table(status)) == ("Complete", SUGGESTED)

@@ -14,6 +14,8 @@ USED_ELSEWHERE = frozenset(
     {
         Right("delete", "jobs.batch"),  # inference is edited, or its node is lost
         Right("delete", "quantumtrainingjobs.quantumtraining.dev"),  # ttlSecondsAfterFinished
+        Right("delete", "quantumtrainingstudies.quantumtraining.dev"),  # the same
+        Right("patch", "quantumtrainingjobs.quantumtraining.dev"),  # a study is suspended
         *(
             Right("get", resource) for resource in ("deployments.apps", "jobs.batch", "pods", "services")
         ),  # the name of a child is taken

@@ -23,7 +23,10 @@ async def states() -> Mapping[str, dict[str, Any]]:
     found["stale"] = dict(lab.study())
     await lab.settles()
     found["edited"] = dict(lab.study())
-    lab.edits(jobTemplate=template)
+    lab.edits(jobTemplate=template, suspend=True)
+    await lab.settles()
+    found["suspended"] = dict(lab.study())
+    lab.edits(suspend=False)
     await lab.finishes()
     found["complete"] = dict(lab.study())
     lab.edits(seeds={"count": 3})
@@ -39,6 +42,7 @@ EXPECTED = {
     "running": ("Progressing", "TrialsRunning: 0 of 4 trials have finished", "InProgress"),
     "stale": ("Progressing", "The operator has not seen the last change yet", "InProgress"),
     "edited": ("Degraded", "ImmutableFieldChanged: jobTemplate was changed", "Failed"),
+    "suspended": ("Suspended", "Suspended: spec.suspend is true", "Current"),
     "complete": ("Healthy", "TrialsDone: 4 of 4 trials have finished", "Current"),
     "failed": ("Degraded", "TooManyFailed: 1 trials failed", "Failed"),
 }

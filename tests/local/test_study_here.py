@@ -1,5 +1,6 @@
 """`qtj run` of a study as its user has it: processes, what they print, and what they leave behind."""
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.local.laptop import REPOSITORY, Laptop, Manifest, eventually
+from tests.missing import skip_or_fail
 
 TRIAL = str(REPOSITORY / "tests/local/trial.py")
 
@@ -179,6 +181,69 @@ def test_too_many_failed_trials_end_the_study(laptop: Laptop) -> None:
     assert trained(laptop) == ["0.1 0"]
 
 
+def test_a_study_that_takes_too_long_ends_and_has_the_results_that_there_are(laptop: Laptop) -> None:
+    laptop.write(a_study("--hold-at=1", activeDeadlineSeconds=5))
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 1
+    assert "rates is Failed: the study was not complete within 5 s (spec.activeDeadlineSeconds)" in ended.output
+    assert "mse of 2/4 trials" in ended.output
+    assert laptop.processes() == {}
+
+    (laptop.folder / "released-here").touch()
+    again = laptop.qtj("run", "job.yaml", "--parallel", "2")
+    assert again.code == 0, again.output + again.errors
+    assert "mse of 4/4 trials" in again.output
+
+
+def test_a_trial_that_is_worse_than_the_others_is_stopped_and_not_run_again(laptop: Laptop) -> None:
+    rates = [{"name": "rate", "values": [0.1, 0.2, 0.3, 0.4]}]
+    study = a_study(parameters=rates, seeds=None, stopping={"rule": "Median", "metric": "loss"})
+    [container] = study["spec"]["jobTemplate"]["template"]["spec"]["containers"]
+    container["command"] = ["python", str(REPOSITORY / "tests/local/reporting_trial.py")]
+    study["spec"] = {name: value for name, value in study["spec"].items() if value is not None}
+    laptop.write(study)
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "4")
+
+    assert ended.code == 0, ended.output + ended.errors
+    assert "mse of 4/4 trials, 1 stopped" in ended.output
+    why = "after 1 epoch, its loss of 0.4 is worse than the median of 3 others, 0.2"
+    assert f"  rates/4  rate=0.4  stopped: {why}" in ended.output
+    assert laptop.processes() == {}
+    assert "mse of 4/4 trials, 1 stopped" in laptop.qtj("run", "job.yaml").output
+
+
+def test_tpe_chooses_points_from_the_trials_before_and_a_second_command_repeats_none(laptop: Laptop) -> None:
+    if importlib.util.find_spec("optuna") is None:
+        skip_or_fail("Optuna is missing: pip install 'quantumtrainingjob[search]'")
+    limits = [{"name": "rate", "range": {"min": 0, "max": 1}}]
+    laptop.write(a_study(parameters=limits, search={"algorithm": "TPE"}, maxTrials=6))
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 0, ended.output + ended.errors
+    assert "mse of 6/6 trials" in ended.output
+    assert len({line.split()[0] for line in trained(laptop)}) == 3
+    assert "mse of 6/6 trials" in laptop.qtj("run", "job.yaml").output
+    assert len(trained(laptop)) == 6
+
+
+def test_a_sampler_that_is_not_installed_is_one_sentence(laptop: Laptop) -> None:
+    if importlib.util.find_spec("torch"):
+        pytest.skip("torch is installed")
+    limits = [{"name": "rate", "range": {"min": 0, "max": 1}}]
+    laptop.write(a_study(parameters=limits, search={"algorithm": "GP"}, maxTrials=6))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 2
+    assert "torch, not installed where trials are chosen" in ended.errors
+    assert "Traceback" not in ended.errors
+    assert trained(laptop) == []
+
+
 def test_a_metric_that_nobody_reports_is_named_and_mended_without_training_again(laptop: Laptop) -> None:
     laptop.write(a_study(objective={"metric": "mes"}))
     ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
@@ -211,8 +276,9 @@ def test_more_seeds_train_only_what_is_new_and_a_changed_template_starts_over(la
     ("spec", "sentence"),
     [
         ({"parameters": [{"name": "rate", "values": []}]}, "spec.parameters[0].values: this is empty"),
-        ({"search": {"algorithm": "grid"}}, "this has to be Grid or Random: write Grid"),
+        ({"search": {"algorithm": "grid"}}, "this has to be Grid, Random, TPE or GP: write Grid"),
         ({"jobTemplate": {}}, "job.yaml:"),
+        ({"suspend": True}, "spec.suspend: this is true, so nothing would run: write false"),
         ({"maxTrials": 3}, "the grid has 2 points, each with 2 seeds, and 3 is the most trials"),
     ],
 )

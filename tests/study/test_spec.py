@@ -13,7 +13,11 @@ from tests.study.studies import study
         ({"objective": None}, ("objective",), "this field is missing"),
         ({"parameters": []}, ("parameters",), "this is empty: write something here"),
         ({"seed": 3}, ("seed",), "there is no such field"),
-        ({"search": {"algorithm": "grid"}}, ("search", "algorithm"), "this has to be Grid or Random: write Grid"),
+        (
+            {"search": {"algorithm": "grid"}},
+            ("search", "algorithm"),
+            "this has to be Grid, Random, TPE or GP: write Grid",
+        ),
         ({"seeds": {"count": 0}}, ("seeds", "count"), "0 is too small: this has to be at least 1"),
         (
             {"parameters": [{"name": "x"}]},

@@ -27,7 +27,7 @@ from qtj_operator.api.spelling import meant
 from qtj_operator.api.template import read_template
 from qtj_operator.core.status import QUEUE_LABEL_IGNORED
 
-__all__ = ["check_file", "check_job", "job_mistakes"]
+__all__ = ["SUSPENDED", "check_file", "check_job", "job_mistakes"]
 
 _HOMES = (("spec",), ("spec", "runPolicy"), ("spec", "runPolicy", "schedulingPolicy"), ("spec", "artifacts"))
 """Whose fields are taken for those of other objects."""
@@ -35,7 +35,8 @@ _TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 _FIELD = re.compile(rf"\b(?:spec\.)?((?:{'|'.join(map(to_camel, Spec.model_fields))})(?:\.\w+)*)")
 _GENERATED = "write name here: the names of pods are made from it, and only an API server could choose one"
 _EMPTY_ROLE = "this is empty: write {} for a role that sets no field"
-_SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
+SUSPENDED = "this is true, so nothing would run: write false, for example by --set spec.suspend=false"
+"""Of a job or a study that is to run on this machine."""
 
 
 def check_file(file: File, *, here: bool = False) -> list[Rehearsal]:
@@ -65,7 +66,7 @@ def check_job(document: Document, *, here: bool = False) -> Rehearsal:
         raise InputError("\n".join(found))
     spec = document.manifest["spec"]
     if here and spec.get("suspend"):
-        raise InputError(document.error(["spec", "suspend"], _SUSPENDED))
+        raise InputError(document.error(["spec", "suspend"], SUSPENDED))
     rehearsal = rehearse(document.manifest, here=here)
     if rehearsal.refusal:
         raise InputError(_refusal(document, rehearsal.refusal))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import yaml
 from pydantic import ValidationError
 
-from qtj.checks.job import check_job
+from qtj.checks.job import SUSPENDED, check_job
 from qtj.files.config_data import KINDS, read_config
 from qtj.files.documents import Document, Documents
 from qtj.files.settings import Setting
@@ -105,6 +105,8 @@ def _checked(document: Document, *, here: bool) -> StudyDocument:
         name, near = misspelt
         what = f"there is no parameter {name}: write ${{{near}}}"
         raise InputError(document.error(["spec", _TEMPLATE], what))
+    if here and spec.suspend:
+        raise InputError(document.error(["spec", "suspend"], SUSPENDED))
     study = StudyDocument(document, spec)
     check_job(study.first_job(), here=here)
     return study

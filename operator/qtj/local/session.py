@@ -10,7 +10,7 @@ user's YAML ──▶ ClusterStore ──watch──▶ queue ──▶ Reconcil
 import asyncio
 import platform
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -77,8 +77,8 @@ class Session:
         configs: ConfigMaps and Secrets that their pods refer to.
         on_change: Called after each change of any object.
         on_activity: Called with a job and the activity that its leader reports, at every poll.
-        on_end: Called with each job that is over once its record is final and nothing of it runs, unless this stops;
-            returns the jobs to start then.
+        on_end: Called with each job that is over or dropped once its record is final and nothing of it runs, unless
+            this stops; returns the jobs to start then.
         server: Forks trainers, if there is one.
     """
 
@@ -89,7 +89,7 @@ class Session:
         configs: Configs | None = None,
         on_change: Callable[[Change], None] = lambda _: None,
         on_activity: Callable[[Key, str], None] = lambda _key, _activity: None,
-        on_end: Callable[[Object], Sequence[LocalJob]] = lambda _: (),
+        on_end: Callable[[Object], Awaitable[Sequence[LocalJob]]] | None = None,
         server: ForkServer | None = None,
     ) -> None:
         self._jobs: dict[Key, LocalJob] = {}
@@ -122,6 +122,7 @@ class Session:
         self._gone: set[Key] = set()
         self._unsaved: set[Key] = set()
         self._ended: set[Key] = set()
+        self._dropped: set[Key] = set()
         self._is_stopping = False
         self._rested: float | None = None
 
@@ -136,6 +137,11 @@ class Session:
     def stop(self) -> None:
         """Suspends every job that has not ended: its programs get SIGTERM, and their checkpoints stay."""
         self._stop(at_once=False)
+
+    def drop(self, key: Key) -> None:
+        """Suspends one job, which then counts as ended."""
+        self._dropped.add(key)
+        self._suspend(key)
 
     def kill(self) -> None:
         """Suspends every job and kills its programs at once."""
@@ -213,12 +219,13 @@ class Session:
             self._ended.add(key)
             await self._finish(key)
             self._save()
-            for job in self._on_end(self._last[key]):
+            for job in await self._on_end(self._last[key]) if self._on_end else ():
                 self._add(job)
                 self._apply(job)
 
     def _has_ended(self, key: Key) -> bool:
-        return is_over(self._last[key]) and not self._kubelet.runs(key)
+        ends = is_over(self._last[key]) or (key in self._dropped and self._rests(key))
+        return ends and not self._kubelet.runs(key)
 
     async def _finish(self, key: Key) -> None:
         """Completes the record of a job of which nothing runs."""

@@ -13,9 +13,12 @@ from qtj.local.activity import Activity
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.hidden import recorded_spec
+from qtj.local.records import is_over
 from qtj.local.rehearsal import rehearse
 from qtj.local.session import LocalJob, Session
+from qtj.local.store import Change
 from qtj.runs.attended import LostTerminal, run_attended
+from qtj.runs.line_view import key_of
 from qtj.runs.program_notes import program_notes
 from qtj.runs.programs import changed_programs, earlier_programs, programs_of
 from qtj.runs.run import Options, command_again
@@ -31,7 +34,7 @@ from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj.terminal.output_format import formatted
 from qtj.terminal.streams import print_stderr, print_stdout
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
-from qtj_operator.controller.client import Key, Object
+from qtj_operator.controller.client import Key, Object, Resource
 
 __all__ = ["run_study"]
 
@@ -161,28 +164,38 @@ async def _run(
         view.set_status(trials.status)
         return jobs
 
-    def follow(job: Object) -> Sequence[LocalJob]:
-        key = (job["metadata"]["namespace"], job["metadata"]["name"])
+    async def follow(job: Object) -> Sequence[LocalJob]:
+        key = key_of(job)
         activities.pop(key).remove()
         view.show_trial(trials.ended(job), key)
-        jobs = begun(trials.next())
+        jobs = begun(await trials.next())
         if trials.status.phase == StudyPhase.FAILED:
             session.stop()
         return jobs
 
-    jobs = begun(trials.begin())
+    def look(change: Change) -> None:
+        view.show_change(change)
+        job = change.object if change.resource is Resource.QUANTUM_TRAINING_JOBS else None
+        if job is not None and not is_over(job) and trials.stops(job):
+            asyncio.get_running_loop().call_soon(session.drop, key_of(job))  # not within a change
+
+    jobs = begun(await trials.begin())
     session = Session(
         jobs,
         configs=study.document.data,
-        on_change=view.show_change,
+        on_change=look,
         on_activity=lambda key, activity: activities[key].update(activity),
         on_end=follow,
         server=server,
     )
+    limit = study.spec.active_deadline_seconds
+    deadline = asyncio.get_running_loop().call_later(limit, session.stop) if limit else None
     try:
         if jobs:
             await run_attended(session, view, lost)
     finally:
+        if deadline:
+            deadline.cancel()
         for activity in activities.values():
             activity.remove()
 

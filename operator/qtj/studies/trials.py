@@ -5,9 +5,10 @@ own folder: so it makes no difference when a command was stopped.
 """
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from qtj.checks.study import StudyDocument
 from qtj.local.folder import Folder, FolderError
@@ -24,8 +25,12 @@ from qtj_contract import named_numbers
 from qtj_operator.api.status import Phase
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Object
-from qtj_operator.core.study.decide import decide_study
+from qtj_operator.controller.suggest import NoSuggestion, suggest
+from qtj_operator.core.study.decide import StudyDecision, decide_study
+from qtj_operator.core.study.epoch import reached_of
 from qtj_operator.core.study.plan import Setting
+from qtj_operator.core.study.points import Point
+from qtj_operator.core.study.stopping import judged
 from qtj_operator.manifests.trial import LABEL_TRIAL
 from qtj_report.content import Content
 
@@ -60,28 +65,42 @@ class Trials:
         self._room = room
         self._stack = stack
         self._folders: dict[int, Folder] = {}
+        self._since = time.monotonic()
         self.status = StudyStatus(phase=StudyPhase.RUNNING, trials=list(trials))
 
-    def begin(self) -> list[LocalJob]:
+    async def begin(self) -> list[LocalJob]:
         """Returns the trials that run first: those that an earlier command has left unfinished, and new ones."""
         self.refresh()
-        self._start()
+        await self._start()
         is_over = self.status.phase != StudyPhase.RUNNING
         return [] if is_over else [self._job(each) for each in self.status.trials if not each.is_over]
 
-    def next(self) -> list[LocalJob]:
+    async def next(self) -> list[LocalJob]:
         """Returns the trials that start now."""
-        return [self._job(each) for each in self._start()]
+        return [self._job(each) for each in await self._start()]
 
     def ended(self, job: Object) -> TrialStatus:
-        """Records the result of a trial that has ended, and returns it."""
+        """Records the result of a trial that has ended, and returns it; one that was stopped has its result already."""
         number = int(job["metadata"]["labels"][LABEL_TRIAL])
         folder = self._folders.pop(number)
         folder.release()
-        trial = _with_result(self._trial(number), folder, job)
+        trial = self._trial(number)
+        if not trial.is_over:
+            trial = _with_result(trial, folder, job)
         self._replace(trial)
         self._save()
         return trial
+
+    def stops(self, job: Object) -> bool:
+        """Compares a trial that runs with others, and returns whether it is to be stopped."""
+        number, reached = int(job["metadata"]["labels"][LABEL_TRIAL]), reached_of(job.get("status") or {})
+        if reached is None or self._trial(number).is_over:
+            return False
+        trials = judged(self._study.spec, self.status.trials, {number: reached})
+        if trials != self.status.trials:
+            self.status = self.status.changed(trials=trials)
+            self._save()
+        return self._trial(number).phase == TrialPhase.STOPPED
 
     def refresh(self) -> None:
         """Records the results of trials whose end was not seen, as when this command was stopped."""
@@ -96,7 +115,7 @@ class Trials:
     def settle(self) -> None:
         """Records how the study stands when nothing of it runs any more."""
         self.refresh()
-        decision = decide_study(self._study.spec, self.status.trials, 0)
+        decision = self._decided(0)
         self.status = self.status.changed(phase=decision.phase, message=decision.message)
         self._save()
 
@@ -107,14 +126,26 @@ class Trials:
         """Returns the folder of a trial's run."""
         return self._folders.get(trial.number) or Folder(self._record.path / str(trial.number))
 
-    def _start(self) -> Sequence[TrialStatus]:
+    def _decided(self, room: int, suggested: Sequence[Point] = ()) -> StudyDecision:
+        active = timedelta(seconds=time.monotonic() - self._since)
+        return decide_study(self._study.spec, self.status.trials, room, active, suggested)
+
+    async def _start(self) -> Sequence[TrialStatus]:
         """Records what is decided now; returns the trials that start."""
-        decision = decide_study(self._study.spec, self.status.trials, self._room)
+        decision = self._decided(self._room)
+        if decision.suggest:
+            decision = self._decided(self._room, await self._suggested(decision.suggest))
         begun = [self._begun(each) for each in decision.start]
         trials = [*self.status.trials, *begun]
         self.status = StudyStatus(phase=decision.phase, message=decision.message, trials=trials)
         self._save()
         return begun
+
+    async def _suggested(self, count: int) -> Sequence[Point]:
+        try:
+            return await suggest(self._study.spec, self.status.trials, count)
+        except NoSuggestion as problem:
+            raise InputError(str(problem)) from None
 
     def _begun(self, setting: Setting) -> TrialStatus:
         """Returns a trial with the number of a folder that is made for it."""

@@ -127,5 +127,7 @@ def _trial_line(name: str, trial: TrialStatus, spec: StudySpec) -> str:
     head = f"{name}/{trial.number}  {setting_text(trial)}"
     if trial.phase == TrialPhase.FAILED:
         return f"{head}  failed: {trial.message}"
+    if trial.phase == TrialPhase.STOPPED:
+        return f"{head}  stopped: {trial.message}"
     value = value_of(trial, spec.objective)
     return f"{head}  {spec.objective.metric} {'-' if value is None else in_digits(value)}"

@@ -7,7 +7,7 @@ from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.outcome import PointOutcome
-from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.plan import size_of
 
 __all__ = [
     "counts_text",
@@ -32,7 +32,9 @@ def counts_text(spec: StudySpec, status: StudyStatus) -> str:
     """Returns how many trials are done."""
     over = sum(each.is_over for each in status.trials)
     failed = sum(map(_has_failed, status.trials))
-    what = f"{spec.objective.metric} of {over}/{len(plan_of(spec))} trials"
+    what = f"{spec.objective.metric} of {over}/{size_of(spec, status.trials)} trials"
+    stopped = sum(each.phase == TrialPhase.STOPPED for each in status.trials)
+    what += f", {stopped} stopped" if stopped else ""
     return what + (f", {failed} failed" if failed else "")
 
 

@@ -24,7 +24,7 @@ def reference() -> str:
 
 def study_reference() -> str:
     """Returns the reference of studies as Markdown."""
-    return _reference(study_crd(), "study,study_parameters,study_status")
+    return _reference(study_crd(), "study,study_parameters,study_status,study_stopping")
 
 
 def _reference(definition: Mapping[str, Any], sources: str) -> str:

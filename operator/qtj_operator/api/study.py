@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, StrictInt, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MAX_NAME_LENGTH
 from qtj_operator.api.rules import cel
+from qtj_operator.api.run_policy import Seconds, TimeToLive
 from qtj_operator.api.study_parameters import SEED, Parameter
+from qtj_operator.api.study_stopping import EPOCH_METRICS, EpochMetric, Stopping
 
 __all__ = [
     "MAX_STUDY_NAME_LENGTH",
@@ -52,6 +54,13 @@ class Algorithm(StrEnum):
 
     GRID = "Grid"
     RANDOM = "Random"
+    TPE = "TPE"
+    GP = "GP"
+
+    @property
+    def learns(self) -> bool:
+        """Whether a point depends on the results of others."""
+        return self in {Algorithm.TPE, Algorithm.GP}
 
 
 class Goal(StrEnum):
@@ -83,10 +92,14 @@ class Search(Model):
     algorithm: Algorithm | None = Field(
         None,
         description="Grid, also when left out: every combination of values. Random: combinations that are drawn, as "
-        "many as maxTrials allows.",
+        "many as maxTrials allows. TPE and GP: samplers of Optuna, which learn from the trials before.",
     )
     seed: StrictInt | None = Field(
-        None, description="Of Random: the same seed draws the same points. 0 when left out.", ge=0, le=_LARGEST_SEED
+        None,
+        description="Of Random, TPE and GP: the same seed leads to the same points, as long as trials end alike. 0 "
+        "when left out.",
+        ge=0,
+        le=_LARGEST_SEED,
     )
 
 
@@ -121,7 +134,7 @@ class StudyFailurePolicy(Model):
 
 
 _SAME_OPTION = "a.name.replace('_', '-') == b.name.replace('_', '-')"
-_IS_RANDOM = "has(self.search) && has(self.search.algorithm) && self.search.algorithm == 'Random'"
+_IS_DRAWN = "has(self.search) && has(self.search.algorithm) && self.search.algorithm != 'Grid'"
 _RULES = (
     (
         f"self.parameters.all(a, self.parameters.exists_one(b, {_SAME_OPTION}))",
@@ -132,16 +145,23 @@ _RULES = (
         "seeds sets the seed of each trial: remove seeds, or the parameter seed",
     ),
     (
-        f"!({_IS_RANDOM}) || has(self.maxTrials)",
-        "Random draws points until there are maxTrials trials: write spec.maxTrials",
+        f"!({_IS_DRAWN}) || has(self.maxTrials)",
+        "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials",
     ),
+)
+
+
+_NUMBER_OF_EPOCHS = " || ".join(f"self.objective.metric == '{each}'" for each in EpochMetric)
+_STOPPING_RULE = (
+    f"!has(self.stopping) || has(self.stopping.metric) || {_NUMBER_OF_EPOCHS}",
+    f"stopping compares numbers of epochs, and objective.metric is none: write stopping.metric, one of {EPOCH_METRICS}",
 )
 
 
 class StudySpec(Model):
     """Which settings to try, with how many seeds, and what to compare."""
 
-    model_config = ConfigDict(json_schema_extra=cel(*_RULES))
+    model_config = ConfigDict(json_schema_extra=cel(*_RULES, _STOPPING_RULE))
 
     job_template: Annotated[
         Mapping[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
@@ -154,7 +174,7 @@ class StudySpec(Model):
     objective: Objective = Field(description="What is compared.")
     max_trials: StrictInt | None = Field(
         None,
-        description=f"The most trials: points times seeds. {MAX_TRIALS} when left out; Random needs it.",
+        description=f"The most trials: points times seeds. {MAX_TRIALS} when left out; all but Grid need it.",
         ge=1,
         le=MAX_TRIALS,
     )
@@ -166,6 +186,33 @@ class StudySpec(Model):
         le=MAX_TRIALS,
     )
     failure_policy: StudyFailurePolicy | None = Field(None, description="What failed trials mean.")
+    stopping: Stopping | None = Field(
+        None, description="Which trials are stopped before their end. None when left out."
+    )
+    suspend: StrictBool | None = Field(
+        None,
+        description="Suspends the jobs of running trials, and starts no others, until this is false. They continue "
+        "from their last checkpoints then. False when left out.",
+    )
+    active_deadline_seconds: Seconds | None = Field(
+        None,
+        description="The study fails when it is not complete this long after its start, and trials that run are "
+        "stopped. It counts anew when the study is resumed.",
+    )
+    ttl_seconds_after_finished: TimeToLive | None = Field(
+        None,
+        description="The study is deleted, with the results in its status and with its jobs, this long after its end.",
+    )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether points are chosen one after the other, and not all of a grid."""
+        return self.search is not None and self.search.algorithm not in {None, Algorithm.GRID}
+
+    @property
+    def learns(self) -> bool:
+        """Whether a point depends on the results of others."""
+        return self.search is not None and self.search.algorithm is not None and self.search.algorithm.learns
 
     @property
     def seed_numbers(self) -> tuple[int | None, ...]:
@@ -182,6 +229,22 @@ class StudySpec(Model):
         """How many trials may fail."""
         allowed = self.failure_policy.max_failed_trials if self.failure_policy else None
         return _FAILED_TRIALS if allowed is None else allowed
+
+    @property
+    def stopping_metric(self) -> EpochMetric | None:
+        """What trials are compared by while they run."""
+        if self.stopping and self.stopping.metric:
+            return self.stopping.metric
+        return next((each for each in EpochMetric if each == self.objective.metric), None)
+
+    @model_validator(mode="after")
+    def _compares_epochs(self) -> Self:
+        if self.stopping and self.stopping_metric is None:
+            raise _refuse(
+                f"stopping compares numbers of epochs, and {self.objective.metric} is none: write stopping.metric, one "
+                f"of {EPOCH_METRICS}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _parameters_differ(self) -> Self:

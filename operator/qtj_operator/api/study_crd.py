@@ -9,7 +9,7 @@ from qtj_operator.api.study_status import StudyStatus
 
 __all__ = ["study_crd", "study_crd_yaml"]
 
-_SOURCES = "operator/qtj_operator/api/{study,study_parameters,study_status}.py"
+_SOURCES = "operator/qtj_operator/api/{study,study_parameters,study_status,study_stopping}.py"
 
 _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},

@@ -5,19 +5,24 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from qtj_operator.api.model import Model, WrittenStatus
+from qtj_operator.api.model import Model, Timestamp, WrittenStatus
 from qtj_operator.api.status import Condition
 from qtj_operator.api.study_parameters import Value
 
-__all__ = ["BestPoint", "StudyPhase", "StudyReason", "StudyStatus", "TrialPhase", "TrialStatus"]
+__all__ = ["ENDED", "BestPoint", "StudyPhase", "StudyReason", "StudyStatus", "TrialPhase", "TrialStatus"]
 
 
 class StudyPhase(StrEnum):
     """Where a study is."""
 
     RUNNING = "Running"
+    SUSPENDED = "Suspended"
     COMPLETE = "Complete"
     FAILED = "Failed"
+
+
+ENDED = frozenset({StudyPhase.COMPLETE, StudyPhase.FAILED})
+"""Phases of a study that has ended."""
 
 
 class StudyReason(StrEnum):
@@ -26,12 +31,16 @@ class StudyReason(StrEnum):
     # Running
     TRIALS_RUNNING = "TrialsRunning"
     TRIAL_REJECTED = "TrialRejected"
+    SEARCH_REFUSED = "SearchRefused"
+    # Suspended
+    SUSPENDED = "Suspended"
     # Complete
     TRIALS_DONE = "TrialsDone"
     # Failed
     INVALID_SPEC = "InvalidSpec"
     TOO_MANY_FAILED = "TooManyFailed"
     METRIC_MISSING = "MetricMissing"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
     # Events
     TRIAL_FAILED = "TrialFailed"
 
@@ -41,6 +50,7 @@ class TrialPhase(StrEnum):
 
     RUNNING = "Running"
     COMPLETE = "Complete"
+    STOPPED = "Stopped"
     FAILED = "Failed"
 
 
@@ -52,7 +62,10 @@ class TrialStatus(Model):
     seed: int | None = Field(None, description="Its seed; none where the program chooses it.")
     phase: TrialPhase = Field(description="Where it is. Running since before its job was created.")
     metrics: Mapping[str, float] | None = Field(None, description="What it has reported, by name.")
-    message: str | None = Field(None, description="Why it has failed.")
+    compared: Mapping[str, float] | None = Field(
+        None, description="What spec.stopping has compared, by the number of epochs."
+    )
+    message: str | None = Field(None, description="Why it has failed, or was stopped.")
 
     @property
     def is_over(self) -> bool:
@@ -81,9 +94,13 @@ class StudyStatus(WrittenStatus):
     best: BestPoint | None = Field(None, description="The best point so far.")
     conditions: tuple[Condition, ...] | None = Field(
         None,
-        description="Running, Complete and Failed, as kubectl wait reads them; Reconciling and Stalled, as kstatus "
-        "reads them.",
+        description="Running, Suspended, Complete and Failed, as kubectl wait reads them; Reconciling and Stalled, as "
+        "kstatus reads them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
+    active_since: Timestamp | None = Field(
+        None, description="From when activeDeadlineSeconds counts: the start, or the last resumption."
+    )
+    completion_time: Timestamp | None = Field(None, description="When it has ended.")
     template_digest: str | None = Field(None, description="Digest of jobTemplate, as it was for the first trial.")
     trials: list[TrialStatus] = Field(default_factory=list, description="Its trials, in the order of their numbers.")

@@ -1,13 +1,13 @@
 """One pass over one study: read, decide, act, write the status once."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from qtj_operator.api.limits import BEYOND
-from qtj_operator.api.study import STUDY_KIND
-from qtj_operator.api.study_status import StudyPhase, StudyStatus
+from qtj_operator.api.study import STUDY_KIND, StudySpec
+from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialStatus
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.events import emit
@@ -15,10 +15,12 @@ from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
 from qtj_operator.controller.study_memory import Studies, StudyMemory
+from qtj_operator.controller.suggest import NoSuggestion, suggest
 from qtj_operator.controller.trial_objects import trial_jobs, within_limits
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.study.events import study_events
-from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, decide_pass
+from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, TrialJob, decide_pass, recorded_trials
+from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.report import invalid
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.owned_trial import owned_trial
@@ -49,6 +51,7 @@ class StudyReconciler:
         studies: The studies that are known, and what is remembered of each.
         is_current: Tells whether a study is still as it was when it was read; see `Cache.is_current`.
         platform: What it gives to jobs, and which labels are copied.
+        suggest: Returns new points of a search that learns.
     """
 
     client: Client
@@ -56,6 +59,7 @@ class StudyReconciler:
     studies: Studies = field(default_factory=dict)
     is_current: Callable[[Study], bool] = _always
     platform: Platform = CLUSTER
+    suggest: Callable[[StudySpec, Sequence[TrialStatus], int], Awaitable[Sequence[Point]]] = suggest
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the study and returns after what time to look again, if nothing happens before.
@@ -96,19 +100,35 @@ class StudyReconciler:
             policy=self.platform.settings.policy_of(study.namespace),
         )
         decision = decide_pass(seen, now)
+        if decision.is_expired:
+            await self.client.delete(_STUDIES, *key, raw["metadata"]["resourceVersion"])
+            return None
+        if decision.suggest:
+            seen = await self._with_suggestions(seen, decision.suggest)
+            decision = decide_pass(seen, now)
         obstacle = await self._act(study, raw, decision)
         if obstacle is not None:
             decision = decide_pass(replace(seen, obstacle=obstacle), now)
-        if await self._write(key, raw, decision.status):
+        if await self._write(key, raw, decision.status) or decision.resume:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
-        if obstacle is not None:
+        if obstacle is not None or seen.refusal is not None:
             return _AGAIN
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
+    async def _with_suggestions(self, seen: SeenStudy, count: int) -> SeenStudy:
+        """Returns what is seen with new points, or why there are none. They are recorded before their jobs exist."""
+        try:
+            return replace(seen, suggested=await self.suggest(seen.spec, recorded_trials(seen), count))
+        except NoSuggestion as problem:
+            return replace(seen, refusal=str(problem))
+
     async def _act(self, study: Study, raw: Object, decision: StudyPass) -> str | None:
-        """Deletes and creates jobs, one after the other; returns what keeps one from being created."""
+        """Deletes, suspends, resumes and creates jobs, in turn; returns what keeps one from being created."""
         for job in decision.delete:
             await self.client.delete(_JOBS, study.namespace, job.name, job.version)
+        for jobs, is_suspended in ((decision.suspend, True), (decision.resume, False)):
+            for job in jobs:
+                await self.client.patch(_JOBS, study.namespace, job.name, _suspension(job, is_suspended=is_suspended))
         for trial in decision.create:
             if not self.is_current(study):
                 return None
@@ -150,6 +170,14 @@ class StudyReconciler:
         for event in study_events(study_status(raw), status):
             await emit(self.client, raw, event, self.clock(), STUDY_KIND)
         return bool(written["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"])
+
+
+def _suspension(job: TrialJob, *, is_suspended: bool) -> list[Object]:
+    """Returns a change of this very job, and of no later one with its name."""
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": job.uid},
+        {"op": "add", "path": "/spec/suspend", "value": is_suspended},
+    ]
 
 
 def _log_phase(key: Key, status: StudyStatus) -> None:

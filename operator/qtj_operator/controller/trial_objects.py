@@ -1,7 +1,7 @@
 """What is kept of a study and of the jobs of its trials in memory, and how such a job is read.
 
-Of a job that has not finished nothing but its phase is read: so its progress, which changes every two seconds, is no
-news for its study.
+The progress of a job that has not finished, which changes every two seconds, is no news for its study: one that may
+stop trials looks at it now and then.
 """
 
 import itertools
@@ -18,6 +18,7 @@ from qtj_operator.api.study_status import TrialPhase
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.packed import PackedJob, packed
+from qtj_operator.core.study.epoch import epoch_numbers, reached_of
 from qtj_operator.core.study.on_cluster import TrialJob
 from qtj_operator.manifests.trial import LABEL_STUDY, LABEL_TRIAL, trial_name
 
@@ -27,16 +28,11 @@ _META = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "ow
 _STUDY_META = (*_META[:-1], "generation", "creationTimestamp", "labels")
 _RESULT = ("phase", "conditions", "metrics", "progress", "inference", "completionTime")
 
+_WHILE_IT_RUNS = ("phase", "progress")
+
 _MOST_BYTES = 300
 _BYTES_OF_A_NUMBER = 24
 """Of the metrics of one trial, and of one of them beside its name: a thousand trials have to fit into one status."""
-
-_NUMBERS = (
-    *(("loss", "loss"), ("val_loss", "validationLoss"), ("val_accuracy", "accuracy")),
-    *(("accuracy", "trainingAccuracy"), ("accuracy", "accuracy")),
-)
-"""Numbers of the last epoch, by the names that they have in a study on one machine. An accuracy is that of the held-out
-examples, if there is one."""
 
 
 def trimmed_study(resource: Resource, obj: Object) -> Object:
@@ -47,12 +43,14 @@ def trimmed_study(resource: Resource, obj: Object) -> Object:
 
 
 def is_same_trial(before: Object, after: Object) -> bool:
-    """Tells whether two states of a trimmed job differ in nothing but their version."""
+    """Tells whether two states of a trimmed job are the same, but for version and progress of one that runs."""
     return not isinstance(after, PackedJob) and _unversioned(before) == _unversioned(after)
 
 
 def _unversioned(obj: Object) -> Mapping[str, Any]:
-    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": ""}}
+    status = obj["status"]
+    kept = status if status.get("phase") in FINISHED else {**status, "progress": None}
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": ""}, "status": kept}
 
 
 def within_limits(study: Object) -> Object:
@@ -71,7 +69,7 @@ def within_limits(study: Object) -> Object:
 def _trial(job: Object) -> Object:
     whole = job.unpacked() if isinstance(job, PackedJob) else job
     meta, status = whole["metadata"], whole.get("status") or {}
-    names = _RESULT if status.get("phase") in FINISHED else ("phase",)
+    names = _RESULT if status.get("phase") in FINISHED else _WHILE_IT_RUNS
     labels = meta.get("labels") or {}
     return {
         "metadata": {
@@ -79,6 +77,7 @@ def _trial(job: Object) -> Object:
             "ownerReferences": controllers_of(meta),
             "labels": {label: labels[label] for label in (LABEL_STUDY, LABEL_TRIAL) if label in labels},
         },
+        "spec": {"suspend": (whole.get("spec") or {}).get("suspend") is True},
         "status": {name: status[name] for name in names if name in status},
     }
 
@@ -108,20 +107,22 @@ def _parsed(job: Object, metric: str) -> TrialJob:
     end = status.get("completionTime")
     return TrialJob(
         name=meta["name"],
+        uid=meta["uid"],
         version=meta["resourceVersion"],
         result=result,
         metrics=_metrics(status, metric) if phase == Phase.COMPLETE else None,
         message=_why(status) if phase == Phase.FAILED else None,
         end=datetime.fromisoformat(end) if end else None,
         is_leaving="deletionTimestamp" in meta,
+        is_suspended=job["spec"]["suspend"],
+        reached=reached_of(status) if result == TrialPhase.RUNNING else None,
     )
 
 
 def _metrics(status: Mapping[str, Any], metric: str) -> Mapping[str, float]:
     """Returns what a job has measured: numbers of its last epoch, and final metrics, those of inference before all."""
     progress, inference = status.get("progress") or {}, status.get("inference") or {}
-    numbers = {name: progress[field] for name, field in _NUMBERS if field in progress}
-    numbers |= {**(status.get("metrics") or {}), **(inference.get("metrics") or {})}
+    numbers = epoch_numbers(progress) | {**(status.get("metrics") or {}), **(inference.get("metrics") or {})}
     finite = {name: float(number) for name, number in numbers.items() if math.isfinite(number)}
     first = sorted(finite, key=lambda name: (name != metric, name))
     sizes = itertools.accumulate(len(name.encode()) + _BYTES_OF_A_NUMBER for name in first)

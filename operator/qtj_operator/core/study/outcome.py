@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from qtj_operator.api.study import Objective, Statistic, StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
-from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.plan import known_plan
 from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.student_t import two_sided_quantile
 
-__all__ = ["PointOutcome", "best_of", "outcomes_of", "ranked", "value_of"]
+__all__ = ["PointOutcome", "best_of", "median_of", "outcomes_of", "ranked", "value_of"]
 
 _CONFIDENCE = 0.95
 
@@ -59,6 +59,11 @@ class PointOutcome:
         return sum(each.phase == TrialPhase.FAILED for each in self.trials)
 
     @property
+    def stopped(self) -> int:
+        """How many of its trials were stopped before their end."""
+        return sum(each.phase == TrialPhase.STOPPED for each in self.trials)
+
+    @property
     def is_over(self) -> bool:
         """Whether all of its trials have finished."""
         return sum(each.is_over for each in self.trials) == self.planned
@@ -70,12 +75,12 @@ def value_of(trial: TrialStatus, objective: Objective) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def outcomes_of(spec: StudySpec, trials: Iterable[TrialStatus]) -> tuple[PointOutcome, ...]:
+def outcomes_of(spec: StudySpec, trials: Sequence[TrialStatus]) -> tuple[PointOutcome, ...]:
     """Returns the points of a study in the order of its plan."""
     started: dict[frozenset[tuple[str, object]], list[TrialStatus]] = {}
     for each in trials:
         started.setdefault(frozenset(each.parameters.items()), []).append(each)
-    points = dict.fromkeys(setting.point for setting in plan_of(spec))
+    points = dict.fromkeys(setting.point for setting in known_plan(spec, trials))
     return tuple(_outcome(spec, point, started.get(frozenset(point), [])) for point in points)
 
 
@@ -92,8 +97,14 @@ def _statistic(objective: Objective, values: Sequence[float]) -> float:
     if objective.statistic == Statistic.WORST:
         return ordered[-1] if objective.is_better_when_small else ordered[0]
     if objective.statistic == Statistic.MEDIAN:
-        return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+        return median_of(values)
     return math.fsum(ordered) / len(ordered)
+
+
+def median_of(values: Sequence[float]) -> float:
+    """Returns the median of at least one value."""
+    ordered = sorted(values)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def ranked(outcomes: Iterable[PointOutcome], objective: Objective) -> list[PointOutcome]:
@@ -103,9 +114,10 @@ def ranked(outcomes: Iterable[PointOutcome], objective: Objective) -> list[Point
 
 
 def best_of(outcomes: Iterable[PointOutcome], objective: Objective) -> PointOutcome | None:
-    """Returns the best point whose trials have all finished; one with failed trials only where there is no other.
+    """Returns the best point whose trials have all finished.
 
-    A point whose bad seeds fail would look better than it is.
+    One with failed or stopped trials is best only where there is no other: a point whose bad seeds do not count would
+    look better than it is.
     """
     over = [each for each in ranked(outcomes, objective) if each.is_over and each.objective is not None]
-    return next((each for each in over if not each.failed), over[0] if over else None)
+    return next((each for each in over if not (each.failed or each.stopped)), over[0] if over else None)

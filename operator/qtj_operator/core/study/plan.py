@@ -1,13 +1,14 @@
 """The trials of a study: each point with each seed, and which of them have not started."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from qtj_operator.api.study import Algorithm, StudySpec
-from qtj_operator.api.study_status import TrialStatus
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_parameters import Value
+from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.study.points import Point, grid_size, points_of
 
-__all__ = ["Setting", "plan_of", "unplannable", "unstarted"]
+__all__ = ["Setting", "known_plan", "plan_of", "size_of", "unplannable", "unstarted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +33,44 @@ def plan_of(spec: StudySpec) -> tuple[Setting, ...]:
     return tuple(Setting(point, seed) for seed in spec.seed_numbers for point in points)
 
 
-def unstarted(plan: Iterable[Setting], trials: Iterable[TrialStatus]) -> tuple[Setting, ...]:
-    """Returns what of the plan no trial stands for yet."""
-    started = {(frozenset(each.parameters.items()), each.seed) for each in trials}
-    return tuple(each for each in plan if (frozenset(each.point), each.seed) not in started)
+def known_plan(spec: StudySpec, trials: Iterable[TrialStatus], suggested: Iterable[Point] = ()) -> tuple[Setting, ...]:
+    """Returns all trials that are known by now, in the order of their start.
+
+    A search that learns has the points of its trials, each with all seeds before the next, and those suggested.
+    """
+    if not spec.learns:
+        return plan_of(spec)
+    names = [each.name for each in spec.parameters]
+    ours = [each.parameters for each in trials if each.parameters.keys() == set(names)]
+    points = dict.fromkeys((*(tuple((name, values[name]) for name in names) for values in ours), *suggested))
+    return tuple(Setting(point, seed) for point in points for seed in spec.seed_numbers)
+
+
+def unstarted(plan: Iterable[Setting], trials: Sequence[TrialStatus]) -> tuple[Setting, ...]:
+    """Returns what of the plan no trial stands for yet, without further seeds of a point with a stopped trial."""
+    stopped = {_point_of(each) for each in trials if each.phase == TrialPhase.STOPPED}
+    return tuple(each for each in _new(plan, trials) if frozenset(each.point) not in stopped)
+
+
+def size_of(spec: StudySpec, trials: Sequence[TrialStatus] = ()) -> int:
+    """Returns how many trials a study has, without those that do not start because their point was stopped."""
+    plan = known_plan(spec, trials)
+    return len(plan_of(spec)) - len(_new(plan, trials)) + len(unstarted(plan, trials))
+
+
+def _new(plan: Iterable[Setting], trials: Iterable[TrialStatus]) -> list[Setting]:
+    started = {(_point_of(each), each.seed) for each in trials}
+    return [each for each in plan if (frozenset(each.point), each.seed) not in started]
+
+
+def _point_of(trial: TrialStatus) -> frozenset[tuple[str, Value]]:
+    return frozenset(trial.parameters.items())
 
 
 def unplannable(spec: StudySpec) -> str | None:
     """Returns why the trials of a study cannot be listed; None if they can be."""
     seeds = len(spec.seed_numbers)
-    if spec.search and spec.search.algorithm == Algorithm.RANDOM:
+    if spec.is_drawn:
         return _undrawable(spec.max_trials, seeds)
     for each in spec.parameters:
         if each.range and each.range.points is None and not each.range.integer:
@@ -57,7 +86,7 @@ def unplannable(spec: StudySpec) -> str | None:
 
 def _undrawable(limit: int | None, seeds: int) -> str | None:
     if limit is None:
-        return "Random draws points until there are maxTrials trials: write spec.maxTrials"
+        return "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials"
     if limit < seeds:
         return f"maxTrials is {limit}, and one point takes {_counted(seeds, 'seed')}: raise it"
     return None

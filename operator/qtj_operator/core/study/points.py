@@ -5,10 +5,10 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from qtj_operator.api.study import Algorithm, StudySpec
+from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Parameter, Range, Value
 
-__all__ = ["Point", "grid_size", "points_of"]
+__all__ = ["Point", "grid_size", "points_of", "rounded"]
 
 Point = tuple[tuple[str, Value], ...]
 """The values of a point with the names of their parameters, in the order of the spec."""
@@ -22,8 +22,11 @@ _BITS = 53
 
 
 def points_of(spec: StudySpec) -> tuple[Point, ...]:
-    """Returns the points of a study, which its checks have accepted."""
-    if spec.search and spec.search.algorithm == Algorithm.RANDOM:
+    """Returns the points of a study, which its checks have accepted.
+
+    Those of a search that learns are not known before: drawn ones, which are as many, stand for them.
+    """
+    if spec.search and spec.is_drawn:
         wanted = max(1, spec.limit // len(spec.seed_numbers))
         return _drawn(spec.parameters, spec.search.seed or 0, wanted)
     names = [each.name for each in spec.parameters]
@@ -84,7 +87,12 @@ def _drawn_value(parameter: Parameter, fraction: float) -> Value:
 
 def _between(limits: Range, fraction: float) -> Value:
     low, high = limits.min, limits.max
-    value = low * (high / low) ** fraction if limits.is_log else low + (high - low) * fraction
+    return rounded(limits, low * (high / low) ** fraction if limits.is_log else low + (high - low) * fraction)
+
+
+def rounded(limits: Range, value: float) -> Value:
+    """Returns a number with few digits that is in the range."""
+    low, high = limits.min, limits.max
     value = min(max(float(f"{value:.{_DIGITS}g}"), low), high)
     return round(value) if limits.integer else value
 

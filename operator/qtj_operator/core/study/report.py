@@ -9,15 +9,19 @@ from datetime import datetime
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, merge
 from qtj_operator.api.status import Condition
 from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_status import BestPoint, StudyPhase, StudyReason, StudyStatus
+from qtj_operator.api.study_status import ENDED, BestPoint, StudyPhase, StudyReason, StudyStatus
 from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.study.decide import StudyDecision
 from qtj_operator.core.study.outcome import best_of, outcomes_of
-from qtj_operator.core.study.plan import plan_of
+from qtj_operator.core.study.plan import size_of
 
 __all__ = ["invalid", "reported"]
 
-_END = {StudyPhase.COMPLETE: ConditionType.COMPLETE, StudyPhase.FAILED: ConditionType.FAILED}
+_MEANS = {
+    StudyPhase.SUSPENDED: ConditionType.SUSPENDED,
+    StudyPhase.COMPLETE: ConditionType.COMPLETE,
+    StudyPhase.FAILED: ConditionType.FAILED,
+}
 
 
 def reported(
@@ -33,7 +37,7 @@ def reported(
         generation: That of the spec.
         now: The time.
     """
-    planned, done = len(plan_of(spec)), sum(each.is_over for each in record.trials)
+    planned, done = size_of(spec, record.trials), sum(each.is_over for each in record.trials)
     counted = f"{done} of {planned} trials have finished"
     facts = (*_facts(decision, decision.message or counted, record), *_edits(edited, record))
     return record.changed(
@@ -42,6 +46,8 @@ def reported(
         message=decision.message if decision.phase == StudyPhase.FAILED else None,
         finished=f"{done}/{planned}",
         best=_best(spec, record),
+        active_since=_active_since(record, decision, now),
+        completion_time=_completion_time(record, decision, now),
         conditions=_merged(record, facts, generation, now),
     )
 
@@ -56,7 +62,7 @@ def invalid(before: StudyStatus, sentence: str, generation: int, now: datetime) 
 def _facts(decision: StudyDecision, message: str, record: StudyStatus) -> Iterator[Fact]:
     runs = decision.reason == StudyReason.TRIALS_RUNNING
     yield Fact(ConditionType.RUNNING, status=runs, reason=decision.reason, message=message)
-    for phase, kind in _END.items():
+    for phase, kind in _MEANS.items():
         if decision.phase == phase or find(record.conditions or (), kind):
             yield Fact(kind, status=decision.phase == phase, reason=decision.reason, message=message)
 
@@ -72,6 +78,16 @@ def _edits(edited: str | None, record: StudyStatus) -> Iterator[Fact]:
 def _merged(record: StudyStatus, facts: tuple[Fact, ...], generation: int, now: datetime) -> tuple[Condition, ...]:
     merged = merge(record.conditions or (), facts, generation, now)
     return merge(merged, reconciling(merged), generation, now)
+
+
+def _active_since(record: StudyStatus, decision: StudyDecision, now: datetime) -> datetime | None:
+    if decision.phase == StudyPhase.SUSPENDED:
+        return None
+    return record.active_since or now
+
+
+def _completion_time(record: StudyStatus, decision: StudyDecision, now: datetime) -> datetime | None:
+    return record.completion_time or now if decision.phase in ENDED else None
 
 
 def _best(spec: StudySpec, record: StudyStatus) -> BestPoint | None:

@@ -1,0 +1,71 @@
+"""Which trials are stopped before their end: those that are worse than others after as many epochs.
+
+::
+
+    epochs   1   3   9   27            a trial is compared once at each of them, when it is first seen there
+    trial 1  .7  .5  .4  .3            what it has is recorded in its status, with the verdict, in one write
+    trial 2  .9  stopped               so the verdict is never given again, whatever others report later
+
+The same trials with the same reports have the same verdicts, in whatever order passes come. Epochs between which nobody
+has looked are left out: a number of a later epoch would be better than those of others.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from qtj_contract.digits import in_digits
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_status import TrialPhase, TrialStatus
+from qtj_operator.api.study_stopping import EpochMetric, Stopping, StoppingRule
+from qtj_operator.core.study.epoch import Reached
+from qtj_operator.core.study.outcome import median_of
+
+__all__ = ["judged"]
+
+_MEDIAN_OF = 3
+"""The fewest other trials with whose median one is compared."""
+
+
+def judged(spec: StudySpec, trials: Sequence[TrialStatus], reached: Mapping[int, Reached]) -> list[TrialStatus]:
+    """Returns the trials with what they have reached, and those stopped that are worse than others.
+
+    Args:
+        spec: The spec of the study.
+        trials: All that have started.
+        reached: How far those are that run, by their numbers.
+    """
+    after = list(trials)
+    if spec.stopping is None or (metric := spec.stopping_metric) is None:
+        return after
+    for place, trial in enumerate(trials):
+        there = reached.get(trial.number)
+        if there is not None and not trial.is_over:
+            after[place] = _compared(spec.stopping, metric, trial, there, after)
+    return after
+
+
+def _compared(
+    stopping: Stopping, metric: EpochMetric, trial: TrialStatus, there: Reached, trials: Sequence[TrialStatus]
+) -> TrialStatus:
+    rung, value = stopping.rung(there.epoch), there.numbers.get(metric)
+    known = trial.compared or {}
+    if rung is None or value is None or str(rung) in known:
+        return trial
+    others = [compared[str(rung)] for each in trials if str(rung) in (compared := each.compared or {})]
+    trial = trial.changed(compared={**known, str(rung): value})
+    if not (why := _worse(stopping, metric, value, others)):
+        return trial
+    epochs = "epoch" if rung == 1 else "epochs"
+    message = f"after {rung} {epochs}, its {metric} of {in_digits(value)} is {why}"
+    return trial.changed(phase=TrialPhase.STOPPED, metrics=there.numbers, message=message)
+
+
+def _worse(stopping: Stopping, metric: EpochMetric, value: float, others: Sequence[float]) -> str | None:
+    """Returns than what the value is worse; None if the trial goes on."""
+    sign = 1 if metric.is_better_when_small else -1
+    if stopping.rule == StoppingRule.MEDIAN:
+        if len(others) < _MEDIAN_OF or sign * value <= sign * (middle := median_of(others)):
+            return None
+        return f"worse than the median of {len(others)} others, {in_digits(middle)}"
+    kept = max(1, (len(others) + 1) // stopping.kept_of)
+    better = sum(sign * each < sign * value for each in others)
+    return f"not among the best {kept} of {len(others) + 1}" if better >= kept else None

@@ -1,0 +1,73 @@
+"""Asks a sampler of Optuna for points: a process of its own, which nothing else imports.
+
+It gets a request of `core/study/suggestion.py` as JSON, and answers with `{"points": [...]}`, or with
+`{"refused": "..."}`, one sentence. Each point has a sampler and a study of its own, which is built from the request.
+"""
+
+import json
+import resource
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any, Literal
+
+_NEEDED = {"TPE": ("optuna",), "GP": ("optuna", "scipy", "torch")}
+_MEMORY = 4 << 30
+"""Bytes of address space, of which TPE uses 45 MB."""
+
+
+def main() -> None:
+    """Answers one request."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    json.dump(answered(json.load(sys.stdin)), sys.stdout)
+
+
+def answered(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the answer to a request."""
+    algorithm = request["algorithm"]
+    missing = [name for name in _NEEDED[algorithm] if find_spec(name) is None]
+    if missing:
+        return {
+            "refused": f"search.algorithm {algorithm} needs {' and '.join(missing)}, not installed where trials are "
+            "chosen: install it there, or search with Random"
+        }
+    known, points = list(request["known"]), []
+    for seed in request["seeds"]:
+        values = _suggested(request, known, seed)
+        points.append(values)
+        known.append({"values": values, "state": "RUNNING", "objective": None})
+    return {"points": points}
+
+
+def _suggested(request: Mapping[str, Any], known: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+    import optuna  # may be missing
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = (
+        optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+        if request["algorithm"] == "TPE"
+        else optuna.samplers.GPSampler(seed=seed)
+    )
+    goal: Literal["minimize", "maximize"] = "minimize" if request["isBetterWhenSmall"] else "maximize"
+    study = optuna.create_study(sampler=sampler, direction=goal)
+    spaces = {each["name"]: _space(optuna.distributions, each) for each in request["parameters"]}
+    for each in known:
+        state = optuna.trial.TrialState[each["state"]]
+        value = each["objective"] if each["state"] == "COMPLETE" else None
+        study.add_trial(
+            optuna.trial.create_trial(params=each["values"], distributions=spaces, state=state, value=value)
+        )
+    return dict(study.ask(spaces).params)
+
+
+def _space(distributions: Any, parameter: Mapping[str, Any]) -> Any:
+    if "choices" in parameter:
+        return distributions.CategoricalDistribution(range(parameter["choices"]))
+    low, high, is_log = parameter["min"], parameter["max"], parameter["isLog"]
+    if parameter["isInteger"]:
+        return distributions.IntDistribution(int(low), int(high), log=is_log)
+    return distributions.FloatDistribution(low, high, log=is_log)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""A study that is suspended, that takes too long, and whose time to live is over."""
+
+import pytest
+
+from tests.controller.study_lab import JOBS, QTS, TEMPLATE, StudyLab
+from tests.controller.test_study import FOUR, TABLE, table
+
+
+def suspended_jobs(lab: StudyLab) -> list[str]:
+    found = [lab.cluster.store.find(JOBS, "lab", name) for name in lab.jobs]
+    return [each["metadata"]["name"] for each in found if each["spec"].get("suspend")]
+
+
+async def test_a_suspended_study_suspends_the_jobs_that_run_and_starts_no_other() -> None:
+    lab = StudyLab()
+    await lab.applies(parallelism=2)
+    await lab.settles()
+    lab.ends("rates-1", 0.02)
+
+    lab.edits(suspend=True)
+    await lab.settles()
+
+    assert (lab.status()["phase"], lab.status()["finished"]) == ("Suspended", "1/4")
+    assert suspended_jobs(lab) == ["rates-2"]
+    assert lab.created == FOUR[:2]
+    assert lab.condition("Suspended")["message"] == "spec.suspend is true"
+    assert (lab.condition("Running")["status"], lab.condition("Running")["reason"]) == ("False", "Suspended")
+
+
+async def test_a_resumed_study_resumes_its_jobs_and_leads_to_the_same_table() -> None:
+    lab = StudyLab()
+    await lab.applies(parallelism=2)
+    await lab.settles()
+    lab.edits(suspend=True)
+    await lab.settles()
+
+    lab.edits(suspend=False)
+    await lab.settles()
+
+    assert suspended_jobs(lab) == []
+    assert lab.condition("Suspended")["status"] == "False"
+    assert table(await lab.finishes()) == TABLE
+    assert lab.created == FOUR
+
+
+async def test_a_job_that_its_user_suspends_stays_so() -> None:
+    lab = StudyLab()
+    await lab.applies()
+    await lab.settles()
+
+    job = lab.cluster.store.find(JOBS, "lab", "rates-1")
+    lab.cluster.edit(JOBS, "lab", "rates-1", spec={**job["spec"], "suspend": True})
+    await lab.settles()
+
+    assert suspended_jobs(lab) == ["rates-1"]
+
+
+async def test_a_study_that_begins_suspended_creates_nothing() -> None:
+    lab = StudyLab()
+    await lab.applies(suspend=True)
+    await lab.settles()
+
+    assert (lab.status()["phase"], lab.jobs) == ("Suspended", ())
+
+
+async def test_a_study_that_takes_too_long_fails_and_its_trials_are_stopped() -> None:
+    lab = StudyLab()
+    await lab.applies(activeDeadlineSeconds=60, parallelism=2)
+    await lab.settles()
+    lab.ends("rates-1", 0.02)
+    delay = await lab.settles()
+    assert delay is not None
+    assert delay.total_seconds() == 60
+
+    lab.waits(seconds=60)
+    await lab.settles()
+
+    assert lab.status()["phase"] == "Failed"
+    assert lab.condition("Failed")["reason"] == "DeadlineExceeded"
+    assert lab.status()["message"] == "the study was not complete within 60 s (spec.activeDeadlineSeconds)"
+    assert lab.jobs == ("rates-1",)
+
+    lab.edits(activeDeadlineSeconds=600)
+    assert table(await lab.finishes()) == TABLE
+
+
+async def test_the_time_in_which_a_study_is_suspended_does_not_count() -> None:
+    lab = StudyLab()
+    await lab.applies(activeDeadlineSeconds=60)
+    await lab.settles()
+    lab.edits(suspend=True)
+    await lab.settles()
+    lab.waits(hours=1)
+    assert await lab.settles() is None
+
+    lab.edits(suspend=False)
+    await lab.settles()
+
+    assert lab.status()["phase"] == "Running"
+
+
+@pytest.mark.parametrize("template_ttl", [None, 0])
+async def test_a_study_is_deleted_when_its_time_to_live_is_over(template_ttl: int | None) -> None:
+    lab = StudyLab()
+    policy = {} if template_ttl is None else {"runPolicy": {"ttlSecondsAfterFinished": template_ttl}}
+    await lab.applies(ttlSecondsAfterFinished=60, jobTemplate={**TEMPLATE, **policy})
+    await lab.finishes()
+    assert lab.status()["completionTime"]
+
+    lab.waits(seconds=59)
+    await lab.settles()
+    assert lab.cluster.names(QTS) == ("rates",)
+    lab.waits(seconds=1)
+    await lab.passes()
+
+    assert lab.cluster.names(QTS) == ()

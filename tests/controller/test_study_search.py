@@ -1,0 +1,82 @@
+"""A study on a cluster whose points are suggested one after the other."""
+
+from typing import Any
+
+from qtj_operator.controller.suggest import NoSuggestion
+from tests.controller.study_lab import JOBS, StudyLab, mse_of
+from tests.controller.test_study import FOUR, table
+from tests.controller.test_study_crashes import Crash, MortalClient
+
+LEARNING: dict[str, Any] = {
+    "parameters": [{"name": "learning-rate", "range": {"min": 0.001, "max": 1}}],
+    "search": {"algorithm": "TPE"},
+    "maxTrials": 4,
+    "parallelism": 2,
+}
+TABLE = {(0.01, 0): 0.02, (0.01, 1): 0.03, (0.02, 0): 0.04, (0.02, 1): 0.05}
+WRITES = 9
+
+
+async def test_points_are_suggested_as_trials_end_and_recorded_before_their_jobs_exist() -> None:
+    lab = StudyLab()
+    await lab.applies(**LEARNING)
+
+    await lab.passes()
+    assert [each["parameters"] for each in lab.status()["trials"]] == [{"learning-rate": 0.01}] * 2
+    assert (lab.jobs, lab.status()["finished"]) == ((), "0/4")
+
+    status = await lab.finishes()
+    assert (status["phase"], table(status)) == ("Complete", TABLE)
+    assert (lab.created, lab.asked) == (FOUR, [1, 1])
+
+
+async def test_a_crash_at_any_write_leads_to_the_same_points_and_runs_no_trial_twice() -> None:
+    for done in (False, True):
+        for fatal in range(WRITES):
+            lab = StudyLab()
+            lab.client = MortalClient(lab.cluster, fatal, done=done)
+            lab.starts_again()
+            await lab.applies(**LEARNING)
+
+            ended = await _lives(lab)
+
+            assert table(lab.status()) == TABLE, f"write {fatal}"
+            assert sorted(ended) == FOUR
+
+
+async def test_a_sampler_that_is_missing_is_told_of_and_asked_again() -> None:
+    lab = StudyLab()
+
+    async def missing(*_: object) -> Any:
+        raise NoSuggestion("search.algorithm TPE needs optuna")
+
+    await lab.applies(**LEARNING)
+    lab.hear()
+    object.__setattr__(lab.reconciler, "suggest", missing)
+    delay = await lab.settles()
+
+    assert delay is not None
+    assert delay.total_seconds() == 30
+    running = lab.condition("Running")
+    assert (running["reason"], running["message"]) == ("SearchRefused", "search.algorithm TPE needs optuna")
+
+    lab.starts_again()
+    assert table(await lab.finishes()) == TABLE
+
+
+async def _lives(lab: StudyLab) -> list[str]:
+    """All trials end, one after the other; the operator starts again where it ends."""
+    ended: list[str] = []
+    while lab.status().get("phase") != "Complete":
+        try:
+            await lab.settles()
+        except Crash:
+            lab.starts_again()
+            continue
+        for name in lab.jobs:
+            job = lab.cluster.store.find(JOBS, "lab", name)
+            if not job.get("status"):
+                ended.append(name)
+                lab.ends(name, mse_of(job))
+                break
+    return ended

@@ -87,7 +87,7 @@ class Heartbeat:
 
 
 def _duration(value: object) -> float:
-    seconds = number(value)
+    seconds = finite(value)
     if seconds is None or seconds < 0:
         raise ValueError(f"{value} is not a time")
     return seconds

@@ -9,6 +9,7 @@ from tests.torch import PYTHON
 from tests.trainer.processes import REPOSITORY
 
 
+@pytest.mark.slow  # its libraries are 5 GB
 @pytest.mark.parametrize("part", ["function", "layer", "compiled"])
 def test_the_simulator_in_pytorch(part: str) -> None:
     if not PYTHON.exists():

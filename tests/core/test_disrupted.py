@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from qtj_contract import TerminationMessage
 from qtj_operator.core.ending import Ending
 from tests.core.conditions import failed_message
 from tests.core.created import created
-from tests.core.world import NOW, World, later, parameter_servers, running_job, starting_job
+from tests.core.world import NOW, WEIGHTS, World, later, parameter_servers, running_job, starting_job
 
 
 def test_a_disrupted_worker_restarts_the_gang_without_spending_the_budget() -> None:
@@ -327,3 +328,15 @@ def test_a_replica_that_ended_while_the_node_of_a_peer_is_missed_is_disrupted(ex
     world = running_job(backoff_limit=0).with_pod("worker-1", phase="Running", missed=True)
 
     assert world.with_pod("worker-0", exit_code=exit_code).decide().status.disruptions == 1
+
+
+@pytest.mark.parametrize("peer", [{}, {"reason": "DeadlineExceeded", "exit_code": 0}])
+def test_a_program_that_has_succeeded_never_fails_the_job_when_its_pod_is_deleted(peer: dict[str, Any]) -> None:
+    """Before the gang has run, success is not recorded: its work is lost with its pod, and that is a disruption."""
+    world = starting_job(runPolicy={"schedulingPolicy": {"queueName": "team"}}, **parameter_servers())
+    done = TerminationMessage(metrics={"mse": 0.2}, weights=WEIGHTS)
+    world = world.with_pod("worker-1", exit_code=0, says=done, deleting=True).with_pod("ps-0", **peer)
+
+    status = world.decide().status
+
+    assert (status.phase, status.attempt, status.disruptions) == ("Restarting", 2, 1)

@@ -17,6 +17,8 @@ from tests.faults.actors import NAMESPACE
 from tests.faults.deployments import wrong_board
 from tests.faults.wrong import wanted_run
 
+_MOST_INFERENCES_LOST = 5
+
 
 @dataclass
 class History:
@@ -27,6 +29,7 @@ class History:
         failures: Replicas that ended badly.
         final: Those with an exit code that is final.
         inference_failed: Whether a program of inference ended badly.
+        inferences_lost: How often inference was deleted before its result was read, or after that.
         disruptions: Pods that were preempted, deleted, or missed with their node.
         leader_done: Whether a program of the leader has ended with exit code 0 by itself.
         late: Passes that read what was no longer so, and may have missed a pod.
@@ -37,6 +40,7 @@ class History:
     failures: int = 0
     final: int = 0
     inference_failed: bool = False
+    inferences_lost: int = 0
     disruptions: int = 0
     leader_done: bool = False
     late: int = 0
@@ -52,7 +56,7 @@ class History:
         allowed: dict[Reason, bool] = {
             Reason.REPLICA_FAILED: self.final > 0,
             Reason.BACKOFF_LIMIT_EXCEEDED: self.failures > min(p.get("backoffLimit", 3) for p in self.policies),
-            Reason.INFERENCE_FAILED: self.inference_failed,
+            Reason.INFERENCE_FAILED: self.inference_failed or self.inferences_lost > _MOST_INFERENCES_LOST,
             Reason.DEADLINE_EXCEEDED: any("activeDeadlineSeconds" in p for p in self.policies),
             Reason.PENDING_DEADLINE_EXCEEDED: any("pendingDeadlineSeconds" in p for p in self.policies),
         }

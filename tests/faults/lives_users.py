@@ -155,6 +155,7 @@ class UserSteps(Steps):
     @there_are(JOBS)
     @rule(then=works)
     def deletes_the_inference_job(self, *, then: str) -> None:
+        self.world.history.inferences_lost += 1
         self.store.delete(JOBS, NAMESPACE, self.world.one(JOBS, 0)["metadata"]["name"])
         self._go_on(then)
 

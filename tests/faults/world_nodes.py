@@ -130,6 +130,7 @@ class Nodes(Simulation):
     def take(self, pod: Pod) -> None:
         """Somebody deletes the pod; that of a replica that is known to have done its work is no loss."""
         self.store.delete(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
+        self.history.inferences_lost += LABEL_INFERENCE in pod["metadata"]["labels"]
         self.history.disruptions += not self.operator.invariants.knows_finished(pod)
 
     def runs(self, pod: Pod) -> bool:
@@ -183,6 +184,7 @@ class Nodes(Simulation):
             told = {"type": "DisruptionTarget", "status": "True"}
             self.status(pod, **{**pod["status"], "conditions": [*pod["status"].get("conditions", ()), told]})
             self.store.delete(Resource.PODS, NAMESPACE, pod["metadata"]["name"])
+            self.history.inferences_lost += LABEL_INFERENCE in pod["metadata"]["labels"]
             self.history.disruptions += 1
 
     def lose_peers(self) -> None:

@@ -23,14 +23,17 @@ def failed_by_rule(job: Job, pod: Pod) -> str | None:
 
 def failed_by_exit_code(job: Job, pod: Pod) -> str | None:
     """Returns why the pod's exit code fails the job, which a rule may prevent, or None if it does not."""
-    final = not pod.retryable and matching_action(job, pod) is None
+    final = pod.failed and not pod.retryable and matching_action(job, pod) is None
     return f"{described(pod)}; {missing_entry(job, pod) or 'this exit code is final'}" if final else None
 
 
 def counts_as_disruption(job: Job, pod: Pod) -> bool:
-    """Whether the restart after the pod's end counts as a disruption: by a rule, or because the cluster ended it."""
+    """Whether the restart after the pod's end counts as a disruption: by a rule, or because the cluster ended it.
+
+    A pod that has succeeded is lost only if somebody deletes it.
+    """
     action = matching_action(job, pod)
-    return pod.taken_away if action is None else action == FailureAction.RESTART_IGNORING_LIMIT
+    return pod.taken_away or pod.succeeded if action is None else action == FailureAction.RESTART_IGNORING_LIMIT
 
 
 def _applies(rule: FailureRule, pod: Pod) -> bool:

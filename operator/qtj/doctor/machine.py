@@ -24,9 +24,11 @@ _LITTLE_DISK, _NO_DISK = _GIB, 10 * 1024**2
 def _python() -> Finding:
     found = f"{platform.python_version()}, {sys.executable}"
     version = sys.version_info[:2]
-    if (3, 11) <= version < (3, 13):
+    if version < (3, 11):
+        return Finding("Python", Level.MISSING, found, "install Python 3.11 or newer")
+    if version < (3, 13):
         return Finding("Python", Level.OK, found)
-    return Finding("Python", Level.MISSING, found, "install Python 3.11 or 3.12: TensorFlow Quantum supports no other")
+    return Finding("Python", Level.WARNING, found, "qcnn and other programs with TensorFlow need 3.11 or 3.12")
 
 
 def _platform() -> Finding:

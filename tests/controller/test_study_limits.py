@@ -2,8 +2,10 @@
 
 import pytest
 
+from qtj_operator.controller.client import ApiError
 from tests.controller.study_lab import JOBS, QTS, TEMPLATE, StudyLab
 from tests.controller.test_study import FOUR, TABLE, table
+from tests.controller.test_study_troubles import told
 
 
 def suspended_jobs(lab: StudyLab) -> list[str]:
@@ -24,6 +26,7 @@ async def test_a_suspended_study_suspends_the_jobs_that_run_and_starts_no_other(
     assert suspended_jobs(lab) == ["rates-2"]
     assert lab.created == FOUR[:2]
     assert lab.condition("Suspended")["message"] == "spec.suspend is true"
+    assert ("Normal", "Suspended") in told(lab)
     assert (lab.condition("Running")["status"], lab.condition("Running")["reason"]) == ("False", "Suspended")
 
 
@@ -114,3 +117,82 @@ async def test_a_study_is_deleted_when_its_time_to_live_is_over(template_ttl: in
     await lab.passes()
 
     assert lab.cluster.names(QTS) == ()
+
+
+async def test_jobs_are_resumed_also_after_a_spec_that_was_wrong_in_between() -> None:
+    lab = StudyLab()
+    await lab.applies(parallelism=2)
+    await lab.settles()
+    lab.edits(suspend=True)
+    await lab.settles()
+
+    lab.edits(suspend=False, parameters=[{"name": "learning-rate", "range": {"min": 0, "max": 1}}])
+    await lab.settles()
+    assert lab.status()["phase"] == "Failed"
+    lab.edits(parameters=[{"name": "learning-rate", "values": [0.01, 0.1]}])
+    await lab.settles()
+
+    assert suspended_jobs(lab) == []
+    assert table(await lab.finishes()) == TABLE
+
+
+async def test_a_study_says_that_it_is_suspended_before_a_job_is() -> None:
+    """So a study that is resumed at once knows that it has jobs to resume."""
+    lab = StudyLab()
+    await lab.applies(parallelism=2)
+    await lab.settles()
+
+    lab.edits(suspend=True)
+    await lab.passes()
+
+    assert (lab.status()["phase"], suspended_jobs(lab)) == ("Suspended", [])
+
+
+async def test_a_refusal_to_suspend_a_job_is_in_the_status() -> None:
+    lab = StudyLab()
+    await lab.applies(parallelism=1)
+    await lab.settles()
+    denied = ApiError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: not now')
+    lab.client.refuse = lambda call: denied if call.startswith("patch") else None
+
+    lab.edits(suspend=True)
+    await lab.settles()
+
+    assert lab.condition("Suspended")["message"].startswith(
+        "job rates-1 cannot be suspended: it was refused by the webhook policy.example.com: "
+    )
+
+    lab.client.refuse = lambda _: None
+    lab.waits(seconds=30)
+    await lab.settles()
+    lab.client.refuse = lambda call: denied if call.startswith("patch") else None
+    lab.edits(suspend=False)
+    await lab.settles()
+    assert (lab.status()["phase"], suspended_jobs(lab)) == ("Suspended", ["rates-1"])
+    assert lab.condition("Suspended")["message"].startswith("job rates-1 cannot be resumed: ")
+
+
+async def test_a_study_that_took_too_long_stays_failed_when_it_is_suspended() -> None:
+    lab = StudyLab()
+    await lab.applies(activeDeadlineSeconds=60)
+    await lab.settles()
+    lab.waits(seconds=60)
+    await lab.settles()
+
+    lab.edits(suspend=True)
+    await lab.settles()
+    lab.edits(suspend=False)
+    await lab.settles()
+
+    assert (lab.status()["phase"], lab.jobs) == ("Failed", ())
+
+
+async def test_an_edited_template_is_named_in_a_suspended_study_too() -> None:
+    lab = StudyLab()
+    await lab.applies()
+    await lab.settles()
+
+    lab.edits(suspend=True, jobTemplate={**TEMPLATE, "artifacts": {"uri": "gs://lab-bucket/others"}})
+    await lab.settles()
+
+    assert lab.condition("SpecIgnored")["status"] == "True"

@@ -6,6 +6,7 @@ from qtj_operator.controller.suggest import NoSuggestion
 from tests.controller.study_lab import JOBS, StudyLab, mse_of
 from tests.controller.test_study import FOUR, table
 from tests.controller.test_study_crashes import Crash, MortalClient
+from tests.controller.test_study_troubles import told
 
 LEARNING: dict[str, Any] = {
     "parameters": [{"name": "learning-rate", "range": {"min": 0.001, "max": 1}}],
@@ -59,6 +60,7 @@ async def test_a_sampler_that_is_missing_is_told_of_and_asked_again() -> None:
     assert delay.total_seconds() == 30
     running = lab.condition("Running")
     assert (running["reason"], running["message"]) == ("SearchRefused", "search.algorithm TPE needs optuna")
+    assert told(lab) == [("Warning", "SearchRefused")]
 
     lab.starts_again()
     assert table(await lab.finishes()) == TABLE

@@ -87,7 +87,14 @@ def test_a_disruption_of_a_gang_that_ran_for_half_a_minute_has_no_longer_pause()
     world = running_job(restarts=5, backoff_limit=9).with_pod("worker-1", exit_code=143, disrupted=True)
 
     assert world.recorded(later(seconds=29)).job.status.consecutive_failures == 6
-    assert world.recorded(later(seconds=30)).job.status.consecutive_failures == 1
+    assert world.recorded(later(seconds=30)).job.status.consecutive_failures == 2
+
+
+def test_an_exit_that_a_rule_calls_a_disruption_is_followed_by_longer_pauses() -> None:
+    rules = {"rules": [{"action": "RestartIgnoringLimit", "exitCodes": [42]}]}
+    world = running_job(restarts=5, runPolicy={"failurePolicy": rules}).with_pod("worker-1", exit_code=42)
+
+    assert world.recorded(later(seconds=31)).job.status.consecutive_failures == 6
 
 
 def test_pods_that_are_there_already_are_joined_by_the_rest_at_once() -> None:

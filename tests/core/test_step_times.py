@@ -55,7 +55,8 @@ SLOW = gang(took(0.2), took(0.9), took(0.25))
 def test_the_replica_that_the_others_wait_for_is_named_with_its_node() -> None:
     sentence = "worker-1 on node node-1 is slow: its part of a step takes 0.9 s, and that of its peers 0.225 s"
 
-    assert events_of(SLOW) == [("Straggler", sentence)]
+    told = "worker-1 on node node-1 is slow, and its peers wait for it: see status.steps"
+    assert events_of(SLOW) == [("Straggler", told)]
     assert message_of(SLOW) == f"3 of 3 replicas are ready; {sentence}"
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from qtj_operator.core.study import points
 from qtj_operator.core.study.plan import plan_of, unplannable, unstarted
 from qtj_operator.core.study.points import grid_size, points_of
 from tests.study.studies import study, trial
@@ -68,6 +69,18 @@ def test_drawn_points_differ_and_end_where_there_are_no_more() -> None:
     spec = study(parameters=parameters, seeds=None, search={"algorithm": "Random"}, maxTrials=50)
 
     assert sorted(dict(point)["x"] for point in points_of(spec)) == [1, 2, 3]
+
+
+def test_points_of_few_values_are_drawn_no_more_often_than_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass over a study asks for them several times, and the operator has many studies."""
+    drawn: list[int] = []
+    real = points._draw
+    monkeypatch.setattr(points, "_draw", lambda *given: drawn.append(1) or real(*given))
+    parameters = [{"name": name, "values": values} for name, values in (("a", [1, 2]), ("b", [0.5]), ("c", ["x", "y"]))]
+    spec = study(parameters=parameters, seeds=None, search={"algorithm": "Random", "seed": 77}, maxTrials=1000)
+
+    assert [len(points_of(spec)) for _ in range(5)] == [4] * 5
+    assert len(drawn) < 100
 
 
 def test_all_points_are_run_with_the_first_seed_before_one_is_run_with_the_second() -> None:

@@ -128,13 +128,25 @@ class StudyReconciler:
             await self.client.delete(_JOBS, study.namespace, job.name, job.version)
         for jobs, is_suspended in ((decision.suspend, True), (decision.resume, False)):
             for job in jobs:
-                await self.client.patch(_JOBS, study.namespace, job.name, _suspension(job, is_suspended=is_suspended))
+                obstacle = await self._set_suspended(study, job, is_suspended=is_suspended)
+                if obstacle is not None:
+                    return obstacle
         for trial in decision.create:
             if not self.is_current(study):
                 return None
             obstacle = await self._create(study, owned_trial(raw, trial, self.platform.copied_labels))
             if obstacle is not None:
                 return obstacle
+        return None
+
+    async def _set_suspended(self, study: Study, job: TrialJob, *, is_suspended: bool) -> str | None:
+        try:
+            await self.client.patch(_JOBS, study.namespace, job.name, _suspension(job, is_suspended=is_suspended))
+        except ApiError as error:
+            if error.refused_by is None:
+                raise
+            what = "suspended" if is_suspended else "resumed"
+            return f"job {job.name} cannot be {what}: it was refused by {error.refused_by}: {error}"
         return None
 
     async def _create(self, study: Study, manifest: Manifest) -> str | None:

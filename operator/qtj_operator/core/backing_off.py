@@ -16,7 +16,7 @@ _RAN_WELL = timedelta(minutes=10)
 
 _RAN = timedelta(seconds=30)
 """A gang that ran this long before a disruption. With spot nodes that are preempted every few minutes, the pauses after
-failures would grow to five minutes, although no program fails. This still ends a loop of evictions."""
+failures would grow to five minutes, although no program fails. So they are halved."""
 
 
 def pause_after(failures: int) -> timedelta:
@@ -40,16 +40,19 @@ def backing_off(seen: Observed, now: datetime) -> Wait | None:
     return Wait(due, conditions=(conditions.not_running(Reason.BACKING_OFF, message),))
 
 
-def failures_in_a_row(seen: Observed, now: datetime, *, disrupted: bool) -> int:
+def failures_in_a_row(seen: Observed, now: datetime, *, by_cluster: bool) -> int:
     """Returns how many attempts in a row have ended early, including the one that ends now.
 
     Args:
         seen: What was observed.
         now: The time.
-        disrupted: Whether this one ends by a disruption.
+        by_cluster: Whether the cluster has ended this one, and not a program.
     """
-    enough = _RAN if disrupted else _RAN_WELL
+    before = seen.job.status.consecutive_failures or 0
     running = find(seen.job.status.conditions, ConditionType.RUNNING)
-    if running and running.status == "True" and now - running.last_transition_time >= enough:
+    ran = now - running.last_transition_time if running and running.status == "True" else timedelta()
+    if ran >= _RAN_WELL:
         return 1
-    return (seen.job.status.consecutive_failures or 0) + 1
+    if by_cluster and ran >= _RAN:
+        return max(1, before // 2)
+    return before + 1

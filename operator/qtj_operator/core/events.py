@@ -8,7 +8,7 @@ from qtj_operator.api.sizes import changes
 from qtj_operator.api.status import Condition, Status
 from qtj_operator.core.decision import Event
 from qtj_operator.core.resized import sizes_in_words
-from qtj_operator.core.step_times import new_stragglers, straggler_text
+from qtj_operator.core.step_times import new_stragglers, straggler_event
 
 __all__ = ["event_type", "events_between", "tensorboard_events"]
 
@@ -47,7 +47,7 @@ def events_between(before: Status, after: Status) -> tuple[Event, ...]:
         and earlier.get(condition.type) != (condition.status, condition.reason)
         and not _is_silent(condition, restarts=restarts, failed=failed)
     )
-    slow = (Event("Warning", Reason.STRAGGLER, straggler_text(each)) for each in new_stragglers(before, after))
+    slow = (Event("Warning", Reason.STRAGGLER, straggler_event(each)) for each in new_stragglers(before, after))
     return (*of_conditions, *_resized(before, after), *slow, *tensorboard_events(before, after))
 
 

@@ -148,13 +148,14 @@ def _next_attempt(
     seen: Observed, lost: list[Pod], why: str, now: datetime, *, restarts: int = 0, disruptions: int = 0
 ) -> Move:
     attempt = seen.attempt + 1
+    by_cluster = disruptions > 0 and all(matching_action(seen.job, pod) is None for pod in lost)
     which = "those that have not finished" if seen.leader_done else "all replicas"
     message = f"{why}; {which} restart as attempt {attempt}"
     counted = StatusChange(
         restarts=seen.restarts + restarts,
         disruptions=seen.disruptions + disruptions or None,
         failures=with_failures(seen, lost, now),
-        consecutive_failures=failures_in_a_row(seen, now, disrupted=disruptions > 0),
+        consecutive_failures=failures_in_a_row(seen, now, by_cluster=by_cluster),
         last_failure_time=now,
         progress=KEEP if seen.leader_done else None,
     )

@@ -24,7 +24,7 @@ from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.status import ReplicaSteps, Status, StepsStatus, Straggler
 from qtj_operator.core.observed import Observed
 
-__all__ = ["new_stragglers", "slow_sentence", "step_times", "straggler_text"]
+__all__ = ["new_stragglers", "slow_sentence", "step_times", "straggler_event", "straggler_text"]
 
 
 class _Limit(NamedTuple):
@@ -111,9 +111,17 @@ def slow_sentence(steps: StepsStatus | None) -> str:
 
 def straggler_text(straggler: Straggler) -> str:
     """Returns a sentence about a straggler."""
-    where = f" on node {straggler.node}" if straggler.node else ""
     own, peers = straggler.own_seconds, straggler.peer_seconds
-    return f"{straggler.replica}{where} is slow: its part of a step takes {own:g} s, and that of its peers {peers:g} s"
+    return f"{_named(straggler)} is slow: its part of a step takes {own:g} s, and that of its peers {peers:g} s"
+
+
+def straggler_event(straggler: Straggler) -> str:
+    """Returns what its event says: without numbers, so that it is one event also where the status cannot keep it."""
+    return f"{_named(straggler)} is slow, and its peers wait for it: see status.steps"
+
+
+def _named(straggler: Straggler) -> str:
+    return straggler.replica + (f" on node {straggler.node}" if straggler.node else "")
 
 
 def new_stragglers(before: Status, after: Status) -> list[Straggler]:

@@ -1,6 +1,6 @@
 """What is next in a study. The first policy that ends it decides; else trials start where there is room.
 
-trials ──▶ too many failed? ──▶ a metric that nobody reports? ──▶ all finished? ──▶ suspended? ──▶ too late?
+trials ──▶ too many failed? ──▶ a metric that nobody reports? ──▶ all finished? ──▶ too late? ──▶ suspended?
        ──▶ as many new ones as there is room
 """
 
@@ -66,10 +66,10 @@ def decide_study(
     running = sum(not each.is_over for each in trials)
     if not left and not running and more <= 0:
         return StudyDecision(phase=StudyPhase.COMPLETE, reason=StudyReason.TRIALS_DONE)
-    if spec.suspend:
-        return StudyDecision(phase=StudyPhase.SUSPENDED, reason=StudyReason.SUSPENDED, message=_SUSPENDED)
     if why := _too_late(spec, active):
         return StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.DEADLINE_EXCEEDED, message=why)
+    if spec.suspend:
+        return StudyDecision(phase=StudyPhase.SUSPENDED, reason=StudyReason.SUSPENDED, message=_SUSPENDED)
     places = max(0, min(room, spec.parallelism or room) - running)
     wanted = min(max(0, places - len(left)), max(0, more))
     return StudyDecision(

@@ -33,11 +33,13 @@ def _failed(trial: TrialStatus) -> str:
 def _tells(condition: Condition) -> bool:
     """The end is told once, by the condition that is true; that Complete is false, by Running."""
     if condition.type == ConditionType.RUNNING:
-        return condition.reason in {StudyReason.TRIALS_RUNNING, StudyReason.TRIAL_REJECTED}
+        return condition.reason in {StudyReason.TRIALS_RUNNING, StudyReason.TRIAL_REJECTED, StudyReason.SEARCH_REFUSED}
     return condition.status == "True" or condition.type == ConditionType.SPEC_IGNORED
 
 
 def _is_bad(condition: Condition) -> bool:
     if condition.type == ConditionType.RUNNING:
         return condition.status != "True"
+    if condition.type == ConditionType.SUSPENDED:
+        return condition.reason != StudyReason.SUSPENDED  # its jobs cannot be
     return condition.status == "True" and condition.type != ConditionType.COMPLETE

@@ -4,15 +4,16 @@ status ──▶ results of jobs that have ended ──▶ decide ──▶ is t
    ▲                                                             │ no
    └───────────── the next pass ◀────────────────────────────────┴──▶ create what the record has, delete what is over
 
-The record comes first: a trial is in the status before its job exists, and its result is there before its job may go.
-So a pass that breaks off at any place loses nothing, and no trial that has a result is run again. A job that somebody
-deletes before its result is known is created again, with the same values.
+The record comes first: a trial is in the status before its job exists, the study is suspended before its jobs are, and
+a result is there before its job may go. So a pass that breaks off at any place loses nothing, and no trial that has a
+result is run again. A job that somebody deletes before its result is known is created again, with the same values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.platform_policy import NO_POLICY, PlatformPolicy, effective_run_policy
 from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.api.study import PARALLEL_TRIALS, StudySpec
@@ -134,14 +135,15 @@ def decide_pass(seen: SeenStudy, now: datetime) -> StudyPass:
         seen.spec, trials, room, now - (seen.status.active_since or now), [] if is_edited else seen.suggested
     )
     if resumed := _to_resume(seen, decision):
-        return StudyPass(status=seen.status, resume=resumed)
+        return _resumption(seen, resumed, now)
+    was_suspended = is_true(seen.status.conditions or (), ConditionType.SUSPENDED)
     recorded = [*trials, *_begun(decision.start, trials)]
-    edited = _TEMPLATE_CHANGED if is_edited and decision.phase == StudyPhase.RUNNING else None
+    edited = _TEMPLATE_CHANGED if is_edited and decision.phase not in ENDED else None
     record = seen.status.changed(
         trials=recorded, template_digest=seen.status.template_digest or seen.template_digest if recorded else None
     )
     status = reported(seen.spec, record, _explained(decision, seen), edited, seen.generation, now)
-    if recorded != seen.status.trials:
+    if recorded != seen.status.trials or (decision.phase, was_suspended) == (StudyPhase.SUSPENDED, False):
         return StudyPass(status=status, suggest=decision.suggest)
     if is_edited or decision.phase != StudyPhase.RUNNING:
         missing = []
@@ -170,13 +172,22 @@ def recorded_trials(seen: SeenStudy) -> list[TrialStatus]:
 def _to_resume(seen: SeenStudy, decision: StudyDecision) -> Sequence[TrialJob]:
     """Returns the jobs that were suspended with their study, which is resumed.
 
-    Its status says that it is suspended until all of them are resumed. After that, one that somebody suspends stays so.
+    Its condition says that it is suspended until all of them are resumed, also if its spec was wrong in between. After
+    that, one that somebody suspends stays so.
     """
-    if seen.status.phase != StudyPhase.SUSPENDED or decision.phase != StudyPhase.RUNNING:
+    if not is_true(seen.status.conditions or (), ConditionType.SUSPENDED) or decision.phase != StudyPhase.RUNNING:
         return ()
     if seen.spec.job_template.get("suspend") is True:
         return ()
     return [job for job in seen.jobs.values() if job.runs and job.is_suspended]
+
+
+def _resumption(seen: SeenStudy, resumed: Sequence[TrialJob], now: datetime) -> StudyPass:
+    """Returns what resumes jobs. The study stays suspended until that was done, also where it is refused."""
+    if seen.obstacle is None:
+        return StudyPass(status=seen.status, resume=resumed)
+    refused = StudyDecision(phase=StudyPhase.SUSPENDED, reason=StudyReason.TRIAL_REJECTED, message=seen.obstacle)
+    return StudyPass(status=reported(seen.spec, seen.status, refused, None, seen.generation, now))
 
 
 def _next_look(seen: SeenStudy, status: StudyStatus, now: datetime) -> datetime | None:
@@ -220,7 +231,7 @@ def _begun(start: Sequence[Setting], trials: Sequence[TrialStatus]) -> Iterator[
 def _explained(decision: StudyDecision, seen: SeenStudy) -> StudyDecision:
     """Returns the decision with what keeps trials from starting, if something does."""
     obstacle = seen.obstacle or seen.refusal
-    if obstacle is None or decision.phase != StudyPhase.RUNNING:
+    if obstacle is None or decision.phase in ENDED:
         return decision
     reason = StudyReason.TRIAL_REJECTED if seen.obstacle else StudyReason.SEARCH_REFUSED
     return StudyDecision(phase=decision.phase, reason=reason, message=obstacle)

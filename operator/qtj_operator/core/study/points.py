@@ -3,7 +3,11 @@
 import hashlib
 import itertools
 import math
+import sys
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from pydantic import TypeAdapter
 
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Parameter, Range, Value
@@ -17,6 +21,9 @@ _DIGITS = 12
 """Significant digits of a value of a range: 0.3, and not 0.30000000000000004."""
 _DRAWS = 100
 """How often a point is drawn for each that is wanted, because one that was drawn before does not count."""
+_KEPT = 64
+"""Of how many studies the drawn points are kept: a pass asks for them several times."""
+_PARAMETERS = TypeAdapter(tuple[Parameter, ...])
 _BITS = 53
 """Of the fraction of a float."""
 
@@ -28,7 +35,7 @@ def points_of(spec: StudySpec) -> tuple[Point, ...]:
     """
     if spec.search and spec.is_drawn:
         wanted = max(1, spec.limit // len(spec.seed_numbers))
-        return _drawn(spec.parameters, spec.search.seed or 0, wanted)
+        return _drawn(_PARAMETERS.dump_json(tuple(spec.parameters)), spec.search.seed or 0, wanted)
     names = [each.name for each in spec.parameters]
     return tuple(tuple(zip(names, values, strict=True)) for values in itertools.product(*map(_values, spec.parameters)))
 
@@ -58,10 +65,31 @@ def _values(parameter: Parameter) -> Sequence[Value]:
     return list(dict.fromkeys(spread))
 
 
-def _drawn(parameters: Sequence[Parameter], seed: int, wanted: int) -> tuple[Point, ...]:
-    """Returns so many different points, or fewer where there are no more."""
+@lru_cache(_KEPT)
+def _drawn(written: bytes, seed: int, wanted: int) -> tuple[Point, ...]:
+    """Returns so many different points, or fewer where there are no more.
+
+    Args:
+        written: The parameters, as JSON: 1 and true are one key of a cache.
+        seed: That of the search.
+        wanted: How many.
+    """
+    parameters = _PARAMETERS.validate_json(written)
     draws = (_draw(parameters, seed, number) for number in range(wanted * _DRAWS))
-    return tuple(itertools.islice(_different(draws), wanted))
+    return tuple(itertools.islice(_different(draws), min(wanted, _most(parameters))))
+
+
+def _most(parameters: Sequence[Parameter]) -> int:
+    """Returns how many points can be drawn at most; of a number that is not whole, there are always more."""
+    whole = (each.values is not None or _range(each).integer for each in parameters)
+    return math.prod(_listed(each) for each in parameters) if all(whole) else sys.maxsize
+
+
+def _listed(parameter: Parameter) -> int:
+    if parameter.values is not None:
+        return len(parameter.values)
+    limits = _range(parameter)
+    return int(limits.max) - int(limits.min) + 1
 
 
 def _different(points: Iterator[Point]) -> Iterator[Point]:

@@ -53,9 +53,10 @@ def reported(
 
 
 def invalid(before: StudyStatus, sentence: str, generation: int, now: datetime) -> StudyStatus:
-    """Returns the status of a study whose spec can never run: its trials stay as they are."""
+    """Returns the status of a study whose spec can never run: its trials stay as they are, also suspended ones."""
     decision = StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.INVALID_SPEC, message=sentence)
-    conditions = _merged(before, tuple(_facts(decision, sentence, before)), generation, now)
+    facts = (each for each in _facts(decision, sentence, before) if each.type != ConditionType.SUSPENDED)
+    conditions = _merged(before, tuple(facts), generation, now)
     return before.changed(observed_generation=generation, phase=decision.phase, message=sentence, conditions=conditions)
 
 

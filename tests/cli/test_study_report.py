@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qtj.studies.compare import comparison_of, comparison_sentences
+from qtj.studies.compare import baseline_of, comparison_of, comparison_sentences
 from qtj.studies.content import study_content
 from qtj.studies.influence import influences_of
 from qtj.studies.record import StudyRecord, recorded_study
@@ -68,6 +68,8 @@ def test_the_test_is_paired_by_seed_and_its_probability_is_that_of_the_tables() 
     [
         (1, [2.0, 1.0], "both have one seed in common, and a test needs at least two: raise seeds.count"),
         (2, [2.0, 1.0, 3.0, 2.0], "mse changes by -1 at each of 2 seeds, which leaves nothing to test"),
+        (3, [0.2641, 0.1783] * 3, "mse is the same for all 3 seeds: does the program use --seed?"),
+        (3, [0.15, 0.1, 0.25, 0.2, 0.35, 0.3], "mse changes by -0.05 at each of 3 seeds, which leaves nothing to test"),
         (2, [2.0, 1.0, 2.0, 1.0], "mse is the same for all 2 seeds: does the program use --seed?"),
         (2, [2.0, 1.0, 3.0, 1.0], "2 seeds are few: p rests on the assumption that differences scatter as a normal"),
     ],
@@ -93,6 +95,14 @@ def test_the_best_of_several_points_was_chosen_and_the_probability_says_so() -> 
     )
 
 
+def test_a_point_of_a_search_that_learns_can_be_the_baseline() -> None:
+    limits = [{"name": "rate", "range": {"min": 0, "max": 1}}]
+    spec = study(parameters=limits, seeds=None, search={"algorithm": "TPE"}, maxTrials=4)
+    known = StudyStatus(trials=[TrialStatus(number=1, parameters={"rate": 0.25}, phase=TrialPhase.RUNNING)])
+
+    assert baseline_of("rate=0.25", spec, known) == {"rate": "0.25"}
+
+
 def test_a_failed_seed_is_left_out_of_the_pairs_and_one_point_is_compared_with_nothing() -> None:
     spec = study(seeds={"count": 3})
     trials = [trial(1, 0.01, 0, mse=3), trial(2, 0.1, 0, mse=1), trial(3, 0.01, 1, mse=4), trial(4, 0.1, 1, mse=1)]
@@ -116,6 +126,7 @@ def test_the_shares_of_a_grid_are_those_of_its_groups_and_nothing_is_told_of_dra
     assert influences_of(drawn, finished(drawn, 0, 1, 2, 3)) == ()
     assert influences_of(spec, StudyStatus()) == (), "a part of a grid has other groups"
     assert influences_of(spec, finished(spec, *[1.0] * 8)) == (), "nothing scatters"
+    assert influences_of(spec, finished(spec, *[0.1117] * 8)) == (), "also where the mean is rounded"
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:

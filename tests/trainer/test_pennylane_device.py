@@ -1,5 +1,6 @@
 """The device of PennyLane: values, gradients and samples are those of PennyLane's own simulator."""
 
+import pickle
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -289,3 +290,29 @@ def test_what_it_does_not_have_is_refused_in_a_sentence() -> None:
         qml.QNode(circuit, device)(not_unitary=True)
     with pytest.raises(ValueError, match="float16"):
         SimulatorDevice(wires=1, dtype="float16")
+
+
+def test_slopes_by_what_is_no_angle_are_refused_and_never_zero() -> None:
+    observable = qml.Hamiltonian([0.5, 0.7], [qml.Z(0), qml.X(0)])
+    tape = qml.tape.QuantumScript([qml.RX(0.3, 0)], [qml.expval(observable)])
+    device = SimulatorDevice(wires=1)
+
+    with pytest.raises(DeviceError, match="slopes by angles alone"):
+        device.compute_derivatives((tape,))
+    tape.trainable_params = [0]
+    assert np.ravel(device.compute_derivatives((tape,)))[0] == pytest.approx(-0.5 * np.sin(0.3), abs=1e-6)
+
+
+def test_a_device_can_be_sent_to_another_process() -> None:
+    device = pickle.loads(pickle.dumps(SimulatorDevice(wires=2)))
+
+    assert turned(device, 0.4) == pytest.approx(np.cos(0.4), abs=1e-6)
+
+
+def turned(device: Any, angle: float) -> float:
+    @qml.qnode(device)
+    def circuit() -> Any:
+        qml.RX(angle, 0)
+        return qml.expval(qml.Z(0))
+
+    return float(circuit())

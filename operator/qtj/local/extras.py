@@ -17,7 +17,12 @@ EXTRAS = {"trainer": "train the project's own models", "operator": "talk to a cl
 
 _DISTRIBUTION = "quantumtrainingjob"
 _SOURCES = {
-    "trainer": ("operator/qtj_contract", "operator/qtj_report", "trainer/qtj_simulator", "trainer/qtj_trainer"),
+    "trainer": (
+        "operator/qtj_contract",
+        "operator/qtj_report",
+        "trainer/qtj_simulator",
+        "trainer/qtj_trainer[tensorflow]",
+    ),
     "operator": ("operator/qtj_contract", "operator/qtj_operator[cluster]"),
     "tensorboard": ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", ".[tensorboard]"),
 }

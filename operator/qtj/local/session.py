@@ -123,7 +123,7 @@ class Session:
         self._unsaved: set[Key] = set()
         self._ended: set[Key] = set()
         self._dropped: set[Key] = set()
-        self._is_stopping = False
+        self._stopping = asyncio.Event()
         self._rested: float | None = None
 
     def final(self, key: Key) -> Object:
@@ -148,7 +148,7 @@ class Session:
         self._stop(at_once=True)
 
     def _stop(self, *, at_once: bool) -> None:
-        self._is_stopping = True
+        self._stopping.set()
         for key, job in self._last.items():
             if not is_over(job):
                 with suppress(FolderError):  # then other commands do not see it
@@ -214,14 +214,29 @@ class Session:
     async def _follow_up(self) -> None:
         """Starts the jobs that follow those which have ended."""
         for key in [key for key in self._jobs if key not in self._ended and self._has_ended(key)]:
-            if self._is_stopping:
+            if self._stopping.is_set():
                 return
             self._ended.add(key)
             await self._finish(key)
             self._save()
-            for job in await self._on_end(self._last[key]) if self._on_end else ():
+            for job in await self._following(key):
                 self._add(job)
                 self._apply(job)
+
+    async def _following(self, key: Key) -> Sequence[LocalJob]:
+        """Returns the jobs to start; none if this is to stop while they are chosen."""
+        if self._on_end is None:
+            return ()
+        chosen = asyncio.ensure_future(self._on_end(self._last[key]))
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({chosen, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not self._stopping.is_set():
+            return await chosen
+        chosen.cancel()
+        with suppress(asyncio.CancelledError):
+            await chosen
+        return ()
 
     def _has_ended(self, key: Key) -> bool:
         ends = is_over(self._last[key]) or (key in self._dropped and self._rests(key))

@@ -198,9 +198,8 @@ class Study:
         """
         spec, status = self._load()
         stored, folder = StoredTrials(self._record), Path(path).absolute().parent
-        compared = (
-            baseline_of(",".join(f"{key}={value}" for key, value in baseline.items()), spec) if baseline else None
-        )
+        written = ",".join(f"{key}={value}" for key, value in (baseline or {}).items())
+        compared = baseline_of(written, spec, status) if baseline else None
         found = study_content(
             self.name,
             spec,

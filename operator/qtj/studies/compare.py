@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qtj.studies.rounding import ROUNDING, is_constant
 from qtj.studies.words import pairs_text
 from qtj.terminal.errors import InputError
 from qtj_contract.digits import in_digits
@@ -57,7 +58,11 @@ class Comparison:
         if (count := len(self.differences)) < 2:
             return None
         squares = math.fsum((each - self.mean) ** 2 for each in self.differences)
-        return math.sqrt(squares / (count - 1) / count)
+        error = math.sqrt(squares / (count - 1) / count)
+        largest = max(map(abs, (*self.best.values, *self.baseline.values)))
+        return (
+            error if error > ROUNDING * largest else 0.0
+        )  # such differences are equal, but for how floats are rounded
 
     @property
     def margin(self) -> float | None:
@@ -90,7 +95,7 @@ class Comparison:
         }
 
 
-def baseline_of(text: str, spec: StudySpec) -> Mapping[str, str]:
+def baseline_of(text: str, spec: StudySpec, status: StudyStatus) -> Mapping[str, str]:
     """Returns the values of --baseline: `learning-rate=0.1`, or several with commas.
 
     Raises:
@@ -98,7 +103,7 @@ def baseline_of(text: str, spec: StudySpec) -> Mapping[str, str]:
     """
     pairs = [each.partition("=") for each in text.split(",")]
     values = {name.strip(): value.strip() for name, _, value in pairs}
-    fitting = sum(_has(each, values) for each in outcomes_of(spec, ()))
+    fitting = sum(_has(each, values) for each in outcomes_of(spec, status.trials))
     if fitting != 1:
         names = ",".join(f"{each.name}=VALUE" for each in spec.parameters)
         found = "no point has" if not fitting else f"{fitting} points have"
@@ -145,7 +150,7 @@ def _result(found: Comparison, metric: str) -> Sequence[str]:
         have = "no seed" if not count else "one seed"
         return [f"both have {have} in common, and a test needs at least two: raise seeds.count"]
     if not found.error:
-        if len(set(found.best.values)) == 1:
+        if is_constant(found.best.values):
             return [f"{metric} is the same for all {count} seeds: does the program use --seed?"]
         return [f"{metric} changes by {in_digits(found.mean)} at each of {count} seeds, which leaves nothing to test"]
     change = f"the mean of {metric} changes by {in_digits(found.mean)} ± {in_digits(found.margin or 0)}"

@@ -57,13 +57,13 @@ class Asked:
     table: Path | None = None
     baseline: str | None = None
 
-    def values(self, spec: StudySpec) -> Mapping[str, str] | None:
+    def values(self, spec: StudySpec, status: StudyStatus) -> Mapping[str, str] | None:
         """Returns the values of the baseline; None for the first point.
 
         Raises:
             InputError: No point, or more than one, has them.
         """
-        return baseline_of(self.baseline, spec) if self.baseline else None
+        return baseline_of(self.baseline, spec, status) if self.baseline else None
 
 
 def study_report(name: str, asked: Asked) -> str | None:
@@ -79,7 +79,7 @@ def study_report(name: str, asked: Asked) -> str | None:
     stored = StoredTrials(record)
 
     def content(page: Path | None) -> StudyContent:
-        baseline = asked.values(spec)
+        baseline = asked.values(spec, status)
         if page is None:
             return study_content(name, spec, status, baseline=baseline)
         folder = page.absolute().parent
@@ -111,7 +111,7 @@ def cluster_study_report(name: str, namespace: str | None, asked: Asked) -> str 
 
     def content(page: Path | None) -> StudyContent:
         notes = [_NO_CURVES.format(name)] if page else []
-        return study_content(name, spec, status, separator="-", baseline=asked.values(spec), notes=notes)
+        return study_content(name, spec, status, separator="-", baseline=asked.values(spec, status), notes=notes)
 
     return _answer(name, spec, status, asked, content, None)
 
@@ -144,7 +144,7 @@ def _answer(
         usual: Where the page is written if no file is asked for; None for nowhere.
     """
     if asked.output:
-        data = study_data(shown_study(name, spec, status), spec, status, asked.values(spec))
+        data = study_data(shown_study(name, spec, status), spec, status, asked.values(spec, status))
         return formatted([data], asked.output)
     if asked.table:
         return _written("trials", asked.table, trials_csv(spec, status), "--csv")

@@ -49,8 +49,10 @@ async def suggest(spec: StudySpec, trials: Sequence[TrialStatus], count: int) ->
 async def _asked(request: bytes) -> tuple[int | None, bytes, bytes]:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-P", "-m", "qtj_operator.sampler")
+    # Not in the group of the terminal, whose Ctrl-C is for the study.
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "qtj_operator.sampler", stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, process_group=0
     )
     try:
         output, errors = await asyncio.wait_for(child.communicate(request), _PATIENCE)

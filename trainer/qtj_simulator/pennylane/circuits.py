@@ -11,6 +11,7 @@ import numpy as np
 import pennylane as qml
 import sympy
 from numpy.typing import NDArray
+from pennylane.exceptions import DeviceError
 
 __all__ = ["Circuit", "Form", "Placed", "Tape", "is_known", "known_gates", "read"]
 
@@ -137,12 +138,20 @@ class Circuit:
         Args:
             by_inputs: Slopes by half turns, (batch, inputs).
             by_weights: The same, (weights,).
+
+        Raises:
+            DeviceError: One is no angle.
         """
         rows, shared = iter(by_inputs.T), iter(by_weights)
         slopes = {
             place: np.asarray(next(rows if angle.ndim else shared)) / pi
             for place, angle in zip(self.places, self.angles, strict=True)
         }
+        phases = {place for operator, place in _numbered(self.tape.operations) if operator.name == "GlobalPhase"}
+        if any(place not in slopes and place not in phases for place in self.tape.trainable_params):
+            raise DeviceError(
+                "qtj.simulator: there are slopes by angles alone: set trainable_params of the tape to those"
+            )
         parameters = self.tape.get_parameters(trainable_only=False)
         return [
             slopes[place] if place in slopes else np.zeros(np.shape(parameters[place]))

@@ -35,6 +35,10 @@ class Engines:
         self.of_values = lru_cache(_KEPT)(self._of_values)
         self.of_states = lru_cache(_KEPT)(self._of_states)
 
+    def __reduce__(self) -> tuple[type["Engines"], tuple[str, int | None]]:
+        """A copy in another process makes its own engines."""
+        return Engines, (self._dtype, self._threads)
+
     def _of_values(self, form: Form, paulis: tuple[Paulis, ...]) -> Engine:
         with _said():
             return expectation_engine(

@@ -246,7 +246,7 @@ def test_a_study_that_is_interrupted_while_a_point_is_chosen_starts_no_other_tri
     eventually(lambda: len(trained(laptop)) == 1)
     for name in ("slow-here", "released-here"):
         (laptop.folder / name).touch()
-    eventually(lambda: (laptop.folder / "asked-here").exists())
+    eventually((laptop.folder / "asked-here").exists)
 
     running.interrupt()
     stopped = running.end(seconds=30)

@@ -18,7 +18,7 @@ __all__ = ["TorchLayer", "expectation_function"]
 
 _TYPES = (torch.float32, torch.float64)
 _NO_MORE = (
-    "qtj_simulator.torch has no third derivatives, and neither mode of forward mode: use torch.func.jacrev of jacrev, or"
+    "qtj_simulator.torch has no third derivatives, and neither mode of forward mode: use torch.func.jacrev of jacrev or"
     " torch.func.hessian for second derivatives"
 )
 

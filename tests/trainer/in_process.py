@@ -31,7 +31,7 @@ class Desk:
         """Begins or resumes a training, as a process does."""
         session = InProcess(self.folder, {"QTJ_JOB_UID": "uid-1", **(environment or {})})
         training = ProgramTraining(session, ArrayState(state), Options(epochs=epochs, **options))
-        self._cleanup.callback(atexit.unregister, training._warn_if_unfinished)
+        self._cleanup.callback(atexit.unregister, training.warn_if_unfinished)
         return training
 
     def epochs(self, state: State, **options: Any) -> Iterator[RunningEpoch]:

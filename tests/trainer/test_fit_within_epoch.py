@@ -104,7 +104,7 @@ def test_it_ends_with_the_same_bits_and_the_same_numbers(tmp_path: Path, killed_
 def test_sigterm_ends_it_after_the_step_with_a_checkpoint(tmp_path: Path) -> None:
     fit = program(tmp_path, checkpoint_steps=0)
     with pytest.raises(StoppedError, match="after step 8"):
-        trained(fit, arrays(), _At(7, fit.training.replica.stop._requested.set))
+        trained(fit, arrays(), _At(7, fit.training.replica.stop.request))
 
     assert program(tmp_path, checkpoint_steps=0).training.start.step == 8
 
@@ -112,7 +112,7 @@ def test_sigterm_ends_it_after_the_step_with_a_checkpoint(tmp_path: Path) -> Non
 def test_sigterm_in_the_last_step_of_an_epoch_ends_it_with_the_epoch(tmp_path: Path) -> None:
     fit = program(tmp_path, checkpoint_steps=0)
     with pytest.raises(StoppedError, match="after step 10"):
-        trained(fit, arrays(), _At(9, fit.training.replica.stop._requested.set))
+        trained(fit, arrays(), _At(9, fit.training.replica.stop.request))
 
     start = program(tmp_path, checkpoint_steps=0).training.start
     assert (start.step, start.epochs, start.ends_epoch) == (10, 2, True)

@@ -195,7 +195,7 @@ def test_a_stop_ends_after_the_step_with_a_checkpoint_of_it(desk: Desk) -> None:
     def step(epoch: RunningEpoch, item: int) -> None:
         epoch.step(loss=1.0)
         if item == 1:
-            training.replica.stop._requested.set()
+            training.replica.stop.request()
 
     with pytest.raises(StoppedError, match="the training was asked to end, after step 2"):
         train(running_epochs(training), 5, step)
@@ -205,7 +205,7 @@ def test_a_stop_ends_after_the_step_with_a_checkpoint_of_it(desk: Desk) -> None:
 
 def test_a_stop_of_a_training_without_checkpoints_stores_none(desk: Desk) -> None:
     training = desk.training(state(), epochs=2, checkpoint_every=0)
-    training.replica.stop._requested.set()
+    training.replica.stop.request()
 
     with pytest.raises(StoppedError):
         steps_of(next(running_epochs(training)))

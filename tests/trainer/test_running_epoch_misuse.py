@@ -171,7 +171,7 @@ def test_a_training_that_is_done_and_never_finished_is_a_warning(
             break
     caplog.clear()
 
-    training._warn_if_unfinished()
+    training.warn_if_unfinished()
 
     assert [each.startswith("the training is done, and program.finish(...) was never") for each in caplog.messages] == (
         [True] if warned else []

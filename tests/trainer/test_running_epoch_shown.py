@@ -84,7 +84,7 @@ def test_a_stop_does_not_wait_for_a_step_that_takes_longer_than_the_grace_period
 
 
 def test_a_step_that_runs_still_cannot_be_stored_by_a_stop(desk: Desk, training: ProgramTraining) -> None:
-    training.replica.stop._requested.set()
+    training.replica.stop.request()
 
     training.reach(Position(1), 0.5, settled=False)
 
@@ -128,9 +128,9 @@ def test_only_the_leader_warns_of_a_training_that_was_never_finished(
 ) -> None:
     training = desk.training(State(w=np.zeros(2)), epochs=1)
     training.last = Epoch(1, 3, 0.5, {}, 0.0)
-    training._warn_if_unfinished()
+    training.warn_if_unfinished()
     monkeypatch.setattr("qtj_trainer.replicate.cluster.Cluster.leads", property(lambda _: False))
-    training._warn_if_unfinished()
+    training.warn_if_unfinished()
 
     [warning] = caplog.messages
     assert warning == (

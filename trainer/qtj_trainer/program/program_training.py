@@ -68,7 +68,7 @@ class ProgramTraining(Training):
         session.record.add_imports()
         run = run_name(replica.environment)
         self._board = ProgramCurves(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
-        atexit.register(self._warn_if_unfinished)
+        atexit.register(self.warn_if_unfinished)
 
     def mistakes_reported(self) -> AbstractContextManager[None]:
         """Ends the process with one sentence for a `TrainerError` in the block."""
@@ -140,7 +140,7 @@ class ProgramTraining(Training):
 
     def close(self) -> None:
         """Ends what outlives the last step in a process that goes on after the program."""
-        atexit.unregister(self._warn_if_unfinished)
+        atexit.unregister(self.warn_if_unfinished)
 
     @property
     def warning(self) -> str:
@@ -161,7 +161,7 @@ class ProgramTraining(Training):
             return
         log.info("training ended after %d of %d epochs", self.epochs_done, self.epochs)
 
-    def _warn_if_unfinished(self) -> None:
+    def warn_if_unfinished(self) -> None:
         """Warns when the interpreter exits. Neither `finish` nor an uncaught error gets there.
 
         It is only a warning: spec.artifacts.weights may name weights that the program has stored itself, and `atexit`

@@ -72,6 +72,10 @@ class Stop:
         block_sigterm()
         threading.Thread(target=self._wait, name="sigterm", daemon=True).start()
 
+    def request(self) -> None:
+        """Asks the process to end, as SIGTERM does."""
+        self._requested.set()
+
     def is_requested(self) -> bool:
         """Returns whether the process must end."""
         return self._requested.is_set()
@@ -96,7 +100,7 @@ class Stop:
     def _wait(self) -> None:
         signal.sigwait({signal.SIGTERM})
         arrived = time.monotonic()
-        self._requested.set()
+        self.request()
         while time.monotonic() < arrived + self.patience:
             time.sleep(_POLL)
         exit_now(StoppedError.exit_code)

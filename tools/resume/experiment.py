@@ -107,7 +107,7 @@ class Fit:
         self.adapter.prepare(session.replica.cluster)
         options = Options(epochs=self.epochs, checkpoint_steps=self.checkpoint_steps)
         self.training = ProgramTraining(session, self.adapter, options)
-        atexit.unregister(self.training._warn_if_unfinished)
+        atexit.unregister(self.training.warn_if_unfinished)
         self.callback = training_callback(self.training, self.adapter)
 
     def run(self, *, is_killed: bool = False) -> State:

@@ -114,7 +114,7 @@ long-tests: $(STAMP) packages
 	$(BIN)/pytest -m slow --timeout 1800 --durations 20
 
 long-lives: $(STAMP)
-	$(BIN)/python -m tests.faults --every-trouble
+	$(BIN)/python -m tests.faults --every-fault
 	$(BIN)/python -m tests.faults --lives 2000
 
 long-soak: $(STAMP)

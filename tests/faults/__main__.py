@@ -1,4 +1,4 @@
-"""`make test-faults`: every scenario with every fault, then random lives."""
+"""`make test-faults`: every scenario with a fault at each write, event and pass, then random lives."""
 
 import argparse
 import sys
@@ -22,14 +22,16 @@ def main() -> int:
     """Runs all cases, as many side by side as there are processors; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--lives", type=int, help="play so many random lives and nothing else, new ones each time")
-    parser.add_argument("--every-trouble", action="store_true", help="give each event of a watch every trouble")
+    parser.add_argument(
+        "--every-fault", action="store_true", help="give each write every fault, and each event every trouble"
+    )
     options = parser.parse_args()
     lives: int | None = options.lives
     run = failed = 0
     with ProcessPoolExecutor() as pool:
         drawn = [pool.submit(_random_lives, kind, lives or LIVES, other_ones=lives is not None) for kind in LIFE_KINDS]
         numbers = [] if lives else range(len(ALL_SCENARIOS))
-        scenarios = [pool.submit(_scenario, number, every_trouble=options.every_trouble) for number in numbers]
+        scenarios = [pool.submit(_scenario, number, every_fault=options.every_fault) for number in numbers]
         for name, cases, problems in (played.result() for played in (*scenarios, *drawn)):
             run, failed = run + cases, failed + len(problems)
             for problem in problems:
@@ -39,10 +41,10 @@ def main() -> int:
     return 1 if failed or not run else 0
 
 
-def _scenario(number: int, *, every_trouble: bool) -> tuple[str, int, list[str]]:
-    """Runs a scenario with every fault; returns its name, how many cases there were, and what failed."""
+def _scenario(number: int, *, every_fault: bool) -> tuple[str, int, list[str]]:
+    """Runs a scenario with its faults; returns its name, how many cases there were, and what failed."""
     scenario = ALL_SCENARIOS[number]
-    cases = list(divergences(scenario, every_trouble=every_trouble))
+    cases = list(divergences(scenario, every_fault=every_fault))
     return scenario.name, len(cases), [problem for problem in cases if problem is not None]
 
 

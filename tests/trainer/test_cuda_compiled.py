@@ -1,5 +1,6 @@
 """The kernels for GPUs compile for all supported cards, which needs no card."""
 
+import locale
 import re
 
 import pytest
@@ -42,6 +43,14 @@ def test_the_instructions_of_a_card(architecture: int, bits: int) -> None:
 
     assert module.startswith(b"\x7fELF")
     assert all(name.encode() in module for name in KERNELS)
+
+
+def test_text_files_are_read_as_before() -> None:
+    before = locale.getencoding()
+
+    compiled(80, 32, portable=True)
+
+    assert locale.getencoding() == before
 
 
 def test_a_card_that_the_compiler_does_not_know_gets_portable_code() -> None:

@@ -3,6 +3,7 @@
 import ctypes
 import importlib.util
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def compiled(architecture: int, bits: int, *, portable: bool = False) -> bytes:
     Raises:
         UnusableError: If NVRTC is missing, or refuses them.
     """
+    with ThreadPoolExecutor(1) as apart:  # NVRTC leaves the thread that calls it with a locale of its own: ASCII
+        return apart.submit(_compiled, architecture, bits, portable=portable).result()
+
+
+def _compiled(architecture: int, bits: int, *, portable: bool) -> bytes:
     library = _nvrtc()
     known = _architectures(library)
     portable = portable or architecture not in known

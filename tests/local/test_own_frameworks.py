@@ -47,12 +47,13 @@ class Case:
 
 
 JAX = Case("jax-loop", kill_after=450, steps=2000, metric="error", at_least=-0.001, at_most=0.01)
+JAX_WORKERS = Case("jax-workers", kill_after=32, steps=160, metric="accuracy", at_least=0.85, at_most=1)
 PENNYLANE = Case("pennylane-classifier", kill_after=32, steps=160, metric="accuracy", at_least=0.85, at_most=1)
 TORCH = Case("torch-loop", kill_after=32, steps=160, metric="accuracy", at_least=0.85, at_most=1)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [JAX, PENNYLANE, TORCH], ids=lambda case: case.example)
+@pytest.mark.parametrize("case", [JAX, JAX_WORKERS, PENNYLANE, TORCH], ids=lambda case: case.example)
 def test_a_killed_example_comes_to_the_same_digits(laptop: Laptop, case: Case) -> None:
     laptop.write(job_of(case.example))
     whole = run(laptop, case.example)

@@ -90,7 +90,7 @@ def test_a_card_that_is_wrong_or_missing_is_not_used(
         monkeypatch.setenv("QTJ_ENGINE_DEVICE", "auto")
         engine = asked(CASE, pretended.bits)
 
-    assert str(refused.value) == f"the GPU cannot be used: {sentence}"
+    assert str(refused.value) == f"the GPU cannot be used: {sentence}: set $QTJ_ENGINE_DEVICE to cpu"
     assert type(engine) is Engine
     assert caplog.messages == [f"the processor computes circuits, because the GPU cannot be used: {sentence}"]
 

@@ -14,8 +14,9 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_simulator import PQC, NoisyPQC
+from qtj_simulator import PQC, NoisyPQC, expectation_engine
 from qtj_simulator.engines import EngineName
+from qtj_simulator.fused.gates import UnsupportedError
 from qtj_trainer.workloads.qcnn import HybridCircuit, Qcnn, QcnnOptions, hybrid_circuit
 from tests.trainer.processes import REPOSITORY
 
@@ -191,6 +192,8 @@ def test_an_exponent_that_is_no_linear_function_is_refused_with_the_remedy(dtype
         PQC(circuit, [cirq.Z(qubit)], inputs=[angle], weights=[weight], dtype=dtype)
     with pytest.raises(ValueError, match=f"is not a linear function of its symbols: {remedy}$"):
         NoisyPQC(circuit, [cirq.Z(qubit)], inputs=[angle], weights=[weight])
+    with pytest.raises(UnsupportedError, match=f"is not a linear function of its symbols: {remedy}$"):
+        expectation_engine(circuit, [cirq.Z(qubit)], inputs=[angle], weights=[weight], dtype=dtype)
 
 
 def test_a_state_with_more_qubits_than_fit_is_refused_before_there_is_one() -> None:

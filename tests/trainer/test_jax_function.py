@@ -141,3 +141,29 @@ def test_the_simulator_imports_no_framework() -> None:
         "print(sorted({'jax', 'pennylane', 'tensorflow', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
+
+
+def test_an_angle_that_is_a_product_is_an_input_whose_slopes_follow_the_chain_rule(tolerance: float) -> None:
+    """As docs/how-to/frameworks.md says: the circuit has one symbol in its place, and JAX multiplies."""
+    made = cirq.Circuit(cirq.rx(X)(FIRST), cirq.CNOT(FIRST, SECOND), cirq.ry(A)(SECOND))
+    function = expectation_function(made, [cirq.Z(SECOND)], inputs=[X], weights=[A])
+
+    def values(rows: Any, scale: Any, weights: Any) -> Any:
+        return function(rows * scale[0] + scale[1], weights)
+
+    case = Case(
+        cirq.Circuit(cirq.rx(X * B + Y)(FIRST), cirq.CNOT(FIRST, SECOND), cirq.ry(A)(SECOND)), [cirq.Z(SECOND)], [X],
+        [B, Y, A],
+    )  # fmt: skip
+    rows, scale, weights = ROWS[:, :1], np.array([0.8, -0.3]), np.array([1.1])
+    together, upstream = np.concatenate([scale, weights]), np.ones((len(rows), 1))
+    nothing = np.zeros_like(rows)
+
+    found = jax.grad(lambda scale: values(rows, scale, weights).sum())(scale)
+
+    np.testing.assert_allclose(values(rows, scale, weights), case.values(rows, together), atol=tolerance)
+    np.testing.assert_allclose(
+        found,
+        [case.slope(rows, together, upstream, (nothing, unit)) for unit in np.eye(3)[:2]],
+        atol=max(tolerance, 1e-7) * 3,
+    )

@@ -232,6 +232,20 @@ def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer:
     assert all("a Keras 3 model trains in one process on one device" in each.error for each in ended)
 
 
+@pytest.mark.parametrize("alone", ["first = program.restore(model)\n", "first = 0\n"])
+def test_a_keras_3_model_on_jax_is_refused_in_one_sentence(trainer: Trainer, tmp_path: Path, alone: str) -> None:
+    source = KERAS_3.replace("first = program.restore(model)\n", alone)
+    ended = run(
+        trainer,
+        tmp_path,
+        source.replace("epochs=3, init", "epochs=1, init").replace("callbacks=[program.callback()], ", ""),
+        KERAS_BACKEND="jax",
+    )
+
+    assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
+    assert ended.error.startswith("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow")
+
+
 def test_metrics_may_be_missing(trainer: Trainer, tmp_path: Path) -> None:
     none = run(trainer, tmp_path, KERAS_3.replace("finish(model, {", "finish(model) if True else ({"))
 

@@ -24,13 +24,8 @@ def asked(**changed: Any) -> Specification:
     [
         ({"circuit": "X"}, "the circuit is a str: give a cirq.Circuit"),
         ({"circuit": [cirq.X(FIRST)]}, "the circuit is a list: give"),
-        ({"readouts": ["Z"]}, "a readout is a str: give a cirq.PauliString or cirq.PauliSum"),
+        ({"readouts": ["Z"]}, "a readout is a str: give a cirq.PauliString, cirq.PauliSum or cirq.ProjectorString"),
         ({"readouts": [[Z]]}, "a readout is a list: give"),
-        (
-            {"readouts": cirq.ProjectorString({FIRST: 0})},
-            r"a readout is a ProjectorString: .*as \(1 \+ cirq.Z\(q\)\) / 2",
-        ),
-        ({"readouts": [cirq.ProjectorString({FIRST: 1})]}, "a readout is a ProjectorString: give"),
         ({"readouts": [np.eye(2)]}, "a readout is a ndarray: give"),
         ({"inputs": A}, "inputs is a: give a list of symbols"),
         ({"weights": "ab"}, "weights is 'ab': give a list of symbols"),

@@ -6,6 +6,7 @@ from qtj_simulator.cpu import default_threads
 from qtj_simulator.engines import Precision
 from qtj_simulator.fused.device import engine_for
 from qtj_simulator.fused.engine import Engine
+from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.specification import Readouts, Symbols, specified
 
@@ -40,5 +41,8 @@ def expectation_engine(
         MemoryError: If there is not enough memory.
     """
     variant = "double" if Precision.of(dtype) is Precision.DOUBLE else ""
-    fused = fused_circuit(specified(circuit, readouts, inputs, weights))
-    return engine_for(fused, threads=default_threads() if threads is None else threads, variant=variant)
+    try:
+        fused = fused_circuit(specified(circuit, readouts, inputs, weights))
+        return engine_for(fused, threads=default_threads() if threads is None else threads, variant=variant)
+    except UnsupportedError as problem:
+        raise UnsupportedError(f"{problem}: {problem.remedy}" if problem.remedy else str(problem)) from problem

@@ -119,7 +119,7 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
 
 def expectation_layer(
     circuit: cirq.Circuit,
-    readouts: Sequence[cirq.PauliString | cirq.PauliSum],
+    readouts: Readouts,
     *,
     inputs: Sequence[sympy.Symbol],
     weights: Sequence[sympy.Symbol],

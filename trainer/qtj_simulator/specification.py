@@ -9,14 +9,14 @@ import numpy as np
 import sympy
 
 from qtj_simulator.operations import parameter_names
+from qtj_simulator.projectors import Projector, pauli_sum
 
 __all__ = ["Readout", "Readouts", "Specification", "Symbols", "real_coefficient", "specified"]
 
 Readout: TypeAlias = cirq.PauliString | cirq.PauliSum
-Readouts: TypeAlias = Readout | Iterable[Readout]
+Readouts: TypeAlias = Readout | Projector | Iterable[Readout | Projector]
 Symbols = Iterable[sympy.Symbol | str]
 
-_AS_PAULIS = ", as (1 + cirq.Z(q)) / 2 for the projector on 0 of one qubit, and the product of such sums for several"
 _ROUNDING = 1e-12
 """Of a factor, the imaginary part that the conversion of a Hamiltonian leaves."""
 
@@ -65,7 +65,7 @@ def specified(
 
     Args:
         circuit: The circuit, which starts from |0...0⟩.
-        readouts: One Pauli string or sum, or several.
+        readouts: One Pauli string or sum, or projector, or several. A projector becomes a Pauli sum.
         inputs: The symbols that each example sets.
         weights: The symbols that all examples share.
         channels: Whether the circuit may have operations that are not unitary.
@@ -120,16 +120,22 @@ def _circuit(circuit: cirq.AbstractCircuit) -> cirq.AbstractCircuit:
 
 
 def _readouts(readouts: Readouts) -> Sequence[Readout]:
-    several = list(readouts) if isinstance(readouts, Iterable) and not isinstance(readouts, Readout) else [readouts]
+    one = isinstance(readouts, Readout | Projector) or not isinstance(readouts, Iterable)
+    several = [_readout(each) for each in ([readouts] if one else readouts)]
     for readout in several:
-        if not isinstance(readout, Readout):
-            remedy = _AS_PAULIS if isinstance(readout, cirq.ProjectorString | cirq.ProjectorSum) else ""
-            raise TypeError(
-                f"a readout is a {type(readout).__name__}: give a cirq.PauliString or cirq.PauliSum{remedy}"
-            )
         for string in readout if isinstance(readout, cirq.PauliSum) else [readout]:
             real_coefficient(string)
     return several
+
+
+def _readout(readout: Any) -> Readout:
+    if isinstance(readout, Projector):
+        return pauli_sum(readout)
+    if not isinstance(readout, Readout):
+        raise TypeError(
+            f"a readout is a {type(readout).__name__}: give a cirq.PauliString, cirq.PauliSum or cirq.ProjectorString"
+        )
+    return readout
 
 
 def _symbols(name: str, symbols: Symbols) -> tuple[sympy.Symbol, ...]:

@@ -28,7 +28,7 @@ from qtj_trainer.replicate.legacy import check_optimizer
 from qtj_trainer.stored.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["KerasModel", "Model", "is_keras_model"]
+__all__ = ["KerasModel", "Model", "check_backend", "is_keras_model"]
 
 Model = Any
 """A model of Keras 2 or Keras 3. Both have no types."""
@@ -52,6 +52,12 @@ def is_keras_model(thing: object) -> bool:
     """Returns whether an object is a Keras model, without importing Keras 2 or Keras 3."""
     loaded = [sys.modules[name] for name in ("tf_keras", "keras") if name in sys.modules]
     return any(isinstance(thing, keras.Model) for keras in loaded)
+
+
+def check_backend(model: Model) -> None:
+    """Raises UserError for a Keras 3 model on JAX or PyTorch. It imports no TensorFlow, which may not be installed."""
+    if not hasattr(model, "distribute_strategy"):
+        raise UserError("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow, or use tf_keras")
 
 
 class KerasModel:
@@ -332,6 +338,7 @@ def _decoded(state: Sequence[NDArray[Any]]) -> _Stored:
 
 def _check(model: Model, cluster: Cluster) -> None:
     """Raises UserError for a model that cannot be trained here."""
+    check_backend(model)
     from qtj_trainer.weights import is_of_keras_2
 
     if getattr(model, "optimizer", None) is None:
@@ -339,7 +346,5 @@ def _check(model: Model, cluster: Cluster) -> None:
     check_optimizer(model.optimizer)
     if is_of_keras_2(model):
         return
-    if not hasattr(model, "distribute_strategy"):
-        raise UserError("this Keras 3 does not run on TensorFlow: set KERAS_BACKEND to tensorflow, or use tf_keras")
     if cluster.size > 1 or model.distribute_strategy.num_replicas_in_sync > 1:
         raise UserError("a Keras 3 model trains in one process on one device: build it with tf_keras to train on more")

@@ -40,7 +40,7 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.program.adapter import Adapter
 from qtj_trainer.program.array_state import ArrayState
 from qtj_trainer.program.epochs import RunningEpoch, running_epochs
-from qtj_trainer.program.keras_model import KerasModel, Model, is_keras_model
+from qtj_trainer.program.keras_model import KerasModel, Model, check_backend, is_keras_model
 from qtj_trainer.program.predictions import predictions_from
 from qtj_trainer.program.program_training import ProgramTraining, store_result
 from qtj_trainer.program.session import Session
@@ -304,7 +304,10 @@ class Program:
 
 
 def _adapted(thing: Any) -> Adapter:
-    return KerasModel(thing) if is_keras_model(thing) else ArrayState(thing)
+    if not is_keras_model(thing):
+        return ArrayState(thing)
+    check_backend(thing)
+    return KerasModel(thing)
 
 
 def _check_arguments(**arguments: object) -> None:

@@ -1,5 +1,7 @@
 """Which points a study has."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from qtj_operator.core.study import points
@@ -73,14 +75,13 @@ def test_drawn_points_differ_and_end_where_there_are_no_more() -> None:
 
 def test_points_of_few_values_are_drawn_no_more_often_than_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass over a study asks for them several times, and the operator has many studies."""
-    drawn: list[int] = []
-    real = points._draw
-    monkeypatch.setattr(points, "_draw", lambda *given: drawn.append(1) or real(*given))
+    drawn = Mock(side_effect=points._draw)
+    monkeypatch.setattr(points, "_draw", drawn)
     parameters = [{"name": name, "values": values} for name, values in (("a", [1, 2]), ("b", [0.5]), ("c", ["x", "y"]))]
     spec = study(parameters=parameters, seeds=None, search={"algorithm": "Random", "seed": 77}, maxTrials=1000)
 
     assert [len(points_of(spec)) for _ in range(5)] == [4] * 5
-    assert len(drawn) < 100
+    assert drawn.call_count < 100
 
 
 def test_all_points_are_run_with_the_first_seed_before_one_is_run_with_the_second() -> None:

@@ -310,9 +310,8 @@ def test_a_device_can_be_sent_to_another_process() -> None:
 
 
 def turned(device: Any, angle: float) -> float:
-    @qml.qnode(device)
     def circuit() -> Any:
         qml.RX(angle, 0)
         return qml.expval(qml.Z(0))
 
-    return float(circuit())
+    return float(qml.QNode(circuit, device)())

@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -21,6 +20,7 @@ _DIGITS = 12
 """Significant digits of a value of a range: 0.3, and not 0.30000000000000004."""
 _DRAWS = 100
 """How often a point is drawn for each that is wanted, because one that was drawn before does not count."""
+_ENDLESS = 1 << 62
 _KEPT = 64
 """Of how many studies the drawn points are kept: a pass asks for them several times."""
 _PARAMETERS = TypeAdapter(tuple[Parameter, ...])
@@ -82,7 +82,7 @@ def _drawn(written: bytes, seed: int, wanted: int) -> tuple[Point, ...]:
 def _most(parameters: Sequence[Parameter]) -> int:
     """Returns how many points can be drawn at most; of a number that is not whole, there are always more."""
     whole = (each.values is not None or _range(each).integer for each in parameters)
-    return math.prod(_listed(each) for each in parameters) if all(whole) else sys.maxsize
+    return math.prod(_listed(each) for each in parameters) if all(whole) else _ENDLESS
 
 
 def _listed(parameter: Parameter) -> int:

@@ -43,6 +43,13 @@ def test_it_waits_until_all_other_trials_have_finished() -> None:
     assert started(decide_study(study(final=FINAL), SEARCHED[:3], room=4)) == [({"learning-rate": 0.1}, 1, False)]
 
 
+def test_its_trials_run_side_by_side_as_far_as_there_is_room() -> None:
+    point = {"learning-rate": 0.01, "epochs": 100}
+
+    assert started(decide_study(study(final=FINAL), [*SEARCHED, final(5, 2)], room=2)) == [(point, 3, True)]
+    assert started(decide_study(study(final=FINAL, parallelism=1), [*SEARCHED, final(5, 2)], room=2)) == []
+
+
 def test_a_value_of_the_final_training_replaces_that_of_the_point() -> None:
     spec = study(final={"seeds": {"count": 1}, "parameters": {"learning-rate": 0.5}})
 
@@ -79,10 +86,12 @@ def test_its_trials_count_neither_for_the_best_point_nor_for_the_size() -> None:
 
 
 def test_they_teach_a_search_that_learns_nothing() -> None:
-    spec = study(search={"algorithm": "TPE"}, maxTrials=4, final=FINAL)
+    spec = study(search={"algorithm": "TPE"}, maxTrials=4, final={**FINAL, "parameters": {"learning-rate": 0.5}})
+    trials = [*SEARCHED, trial(5, 0.5, 2, mse=0.1).changed(final=True)]
 
-    assert decide_study(spec, [*SEARCHED, final(5, 2, 0.1)], room=4).suggest == 0
-    assert len(outcomes_of(spec, [*SEARCHED, final(5, 2, 0.1)])) == 2
+    assert outcomes_of(spec, trials) == outcomes_of(spec, SEARCHED)
+    decision = decide_study(spec, trials, room=4)
+    assert (decision.suggest, started(decision)[0]) == (0, ({"learning-rate": 0.5}, 3, True))
 
 
 def test_they_are_not_stopped_and_others_are_not_compared_with_them() -> None:

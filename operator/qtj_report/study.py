@@ -100,7 +100,7 @@ class StudyContent:
         parameters: Its parameters.
         points: Its points, the best first.
         trials: Its trials.
-        final: What the final training of the best point has reported; empty without one.
+        final: What the final training of the best point has reported; or why there is none; empty where none is asked.
         comparison: Sentences on the best point and the baseline, with the number of seeds that they rest on.
         influences: How much each parameter matters, the most important first; empty where that cannot be told.
         notes: Sentences about what is not shown.

@@ -175,6 +175,14 @@ def test_the_final_training_is_told_apart_from_the_table_and_marked_among_the_ru
     assert len(data["points"]) == 2
 
 
+def test_without_a_best_point_a_report_says_why_there_is_no_final_training() -> None:
+    spec = study(parameters=[{"name": "learning-rate", "values": [0.01]}], seeds=None, final={"seeds": {"count": 2}})
+    failed = StudyStatus(phase=StudyPhase.COMPLETE, trials=[trial(1, 0.01, None, failed="no memory")])
+
+    assert "there is no final training, because no point is best" in study_text(study_content("rates", spec, failed))
+    assert study_content("rates", spec, StudyStatus()).final == ""
+
+
 def curve(*losses: float) -> list[EpochRecord]:
     return [EpochRecord(number=number, attempt=1, loss=loss) for number, loss in enumerate(losses, 1)]
 

@@ -43,10 +43,9 @@ def counts_text(spec: StudySpec, status: StudyStatus) -> str:
 
 
 def final_text(spec: StudySpec, status: StudyStatus) -> str:
-    """Returns what the final training has reported; "" without one."""
-    if (final := final_outcome(spec, status.trials)) is None:
-        return ""
-    return f"final training of {pairs_text(final.point)}: {final_sentence(spec, final)}"
+    """Returns what the final training has reported, or why there is none; "" where none is asked."""
+    final, sentence = final_outcome(spec, status.trials), final_sentence(spec, status.trials)
+    return f"final training of {pairs_text(final.point)}: {sentence}" if final else sentence
 
 
 def pairs_text(values: Iterable[tuple[str, Value]]) -> str:

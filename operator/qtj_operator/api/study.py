@@ -287,10 +287,9 @@ class StudySpec(Model):
     def _final_fits(self) -> Self:
         if self.final is None:
             return self
-        names = {option_of(SEED): SEED}
         if any(each.name == SEED for each in self.parameters):
             raise _refuse("final sets the seed of each trial: remove final, or the parameter seed")
-        names |= {each.option: each.name for each in self.parameters}
+        names = {each.option: each.name for each in self.parameters}
         for name in self.final.parameters or ():
             _check_final(name, names)
             names[option_of(name)] = name

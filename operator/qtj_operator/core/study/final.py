@@ -15,6 +15,8 @@ from qtj_operator.core.study.points import Point
 
 __all__ = ["final_outcome", "final_sentence", "unstarted_final"]
 
+_NO_POINT = "there is no final training, because no point is best"
+
 
 def final_outcome(spec: StudySpec, trials: Sequence[TrialStatus]) -> PointOutcome | None:
     """Returns what the final training has reported; None before it may start, and without a best point."""
@@ -32,8 +34,10 @@ def unstarted_final(spec: StudySpec, trials: Sequence[TrialStatus]) -> tuple[Set
     return tuple(Setting(outcome.point, seed, is_final=True) for seed in spec.final_seeds if seed not in started)
 
 
-def final_sentence(spec: StudySpec, outcome: PointOutcome) -> str:
-    """Returns how the final training stands, for people."""
+def final_sentence(spec: StudySpec, trials: Sequence[TrialStatus]) -> str:
+    """Returns how the final training stands, for people; "" where none is asked, and before it may start."""
+    if (outcome := final_outcome(spec, trials)) is None:
+        return _NO_POINT if spec.final and is_searched(spec, trials) else ""
     over = f"{outcome.over} of {outcome.planned} final trials have finished"
     over += f", {outcome.failed} failed" if outcome.failed else ""
     if outcome.mean is None:

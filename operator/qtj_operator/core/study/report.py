@@ -14,7 +14,7 @@ from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.study.decide import StudyDecision
 from qtj_operator.core.study.final import final_outcome, final_sentence
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of
-from qtj_operator.core.study.plan import is_searched, searched, size_of
+from qtj_operator.core.study.plan import searched, size_of
 
 __all__ = ["invalid", "reported"]
 
@@ -57,12 +57,9 @@ def reported(
 def _counted(spec: StudySpec, record: StudyStatus, final: PointOutcome | None) -> tuple[str, str]:
     """Returns how many trials have finished, in short and as a sentence."""
     planned, done = size_of(spec, record.trials), sum(each.is_over for each in searched(record.trials))
-    short, sentence = f"{done}/{planned}", f"{done} of {planned} trials have finished"
-    if final:
-        return f"{short}+{final.over}/{final.planned}", f"{sentence}; {final_sentence(spec, final)}"
-    if spec.final and is_searched(spec, record.trials):
-        return short, f"{sentence}; there is no final training, because no point is best"
-    return short, sentence
+    short = f"{done}/{planned}" + (f"+{final.over}/{final.planned}" if final else "")
+    sentences = (f"{done} of {planned} trials have finished", final_sentence(spec, record.trials))
+    return short, "; ".join(filter(None, sentences))
 
 
 def invalid(before: StudyStatus, sentence: str, generation: int, now: datetime) -> StudyStatus:

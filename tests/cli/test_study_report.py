@@ -129,6 +129,7 @@ def test_the_shares_of_a_grid_are_those_of_its_groups_and_nothing_is_told_of_dra
     assert influences_of(spec, StudyStatus()) == (), "a part of a grid has other groups"
     assert influences_of(spec, finished(spec, *[1.0] * 8)) == (), "nothing scatters"
     assert influences_of(spec, finished(spec, *[0.1117] * 8)) == (), "also where the mean is rounded"
+    assert influences_of(spec, finished(spec, *(1e-200 * each for each in range(8)))) == (), "squares are rounded to 0"
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:

@@ -100,6 +100,7 @@ class StudyContent:
         parameters: Its parameters.
         points: Its points, the best first.
         trials: Its trials.
+        final: What the final training of the best point has reported; or why there is none; empty where none is asked.
         comparison: Sentences on the best point and the baseline, with the number of seeds that they rest on.
         influences: How much each parameter matters, the most important first; empty where that cannot be told.
         notes: Sentences about what is not shown.
@@ -114,6 +115,7 @@ class StudyContent:
     parameters: Sequence[ParameterColumn]
     points: Sequence[StudyPoint]
     trials: Sequence[StudyTrial]
+    final: str = ""
     comparison: Sequence[str] = ()
     influences: Sequence[Influence] = ()
     notes: Sequence[str] = field(default_factory=tuple)

@@ -38,6 +38,8 @@ def _sections(found: StudyContent) -> Iterator[Element]:
         yield section("Notes", node("ul", *(node("li", note) for note in found.notes)))
     rows = [each.cells for each in found.points]
     yield section("Points", _folded(found.headings, rows, range(1, len(found.headings)), "points"))
+    if found.final:
+        yield section("Final training", node("p", found.final))
     if found.comparison:
         yield section("Best point and baseline", *(node("p", sentence) for sentence in found.comparison))
     if charts := [*parameter_charts(found), *parallel_chart(found)]:

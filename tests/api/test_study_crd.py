@@ -45,7 +45,9 @@ def test_only_the_template_and_values_take_what_the_schema_does_not_know() -> No
 
     assert open_ == {
         ".spec.jobTemplate",
+        ".spec.final.parameters[]",
         ".spec.parameters[].values[]",
         ".status.best.parameters[]",
+        ".status.final.parameters[]",
         ".status.trials[].parameters[]",
     }

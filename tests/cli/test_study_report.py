@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from qtj.studies.compare import baseline_of, comparison_of, comparison_sentences
 from qtj.studies.content import study_content
 from qtj.studies.influence import influences_of
 from qtj.studies.record import StudyRecord, recorded_study
-from qtj.studies.table import trials_csv
+from qtj.studies.table import study_data, trials_csv
 from qtj.studies.text import study_text
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.plan import plan_of
 from qtj_report.study_charts import parallel_chart, parameter_charts, seed_charts
+from qtj_report.study_page import study_page
 from tests.cli.html_page import Page
 from tests.cli.qtj import qtj
 from tests.study.studies import study, trial
@@ -127,6 +129,7 @@ def test_the_shares_of_a_grid_are_those_of_its_groups_and_nothing_is_told_of_dra
     assert influences_of(spec, StudyStatus()) == (), "a part of a grid has other groups"
     assert influences_of(spec, finished(spec, *[1.0] * 8)) == (), "nothing scatters"
     assert influences_of(spec, finished(spec, *[0.1117] * 8)) == (), "also where the mean is rounded"
+    assert influences_of(spec, finished(spec, *(1e-200 * each for each in range(8)))) == (), "squares are rounded to 0"
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
@@ -139,6 +142,46 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
 
     assert [row["kind"] for row in rows] == ["'=1+1", "'@x", "-1", "'-x"]
     assert (rows[0]["mse"], rows[3]["message"]) == ("-1.0", "'+cmd")
+
+
+def test_the_final_training_is_told_apart_from_the_table_and_marked_among_the_runs() -> None:
+    spec = study(final={"seeds": {"count": 2}, "parameters": {"epochs": 9}})
+    values = {"learning-rate": 0.01, "epochs": 9}
+    final = [
+        TrialStatus(
+            number=number, parameters=values, seed=seed, final=True, phase=TrialPhase.COMPLETE, metrics={"mse": mse}
+        )
+        for number, seed, mse in ((5, 2, 0.1), (6, 3, 0.3))
+    ]
+    status = finished(spec, 1, 2, 1, 2)
+    status = status.changed(trials=[*status.trials, *final])
+
+    content = study_content("rates", spec, status)
+    text, page = study_text(content), study_page(content, datetime(2030, 1, 1, tzinfo=UTC))
+
+    told = (
+        "final training of learning-rate=0.01 epochs=9: 2 of 2 final trials have finished, with a mean mse of "
+        "0.2 ± 1.271 (95%)"
+    )
+    assert "mse of 4/4 trials; 2/2 of the final training" in text
+    assert told in text.splitlines()
+    assert told in page
+    assert "learning-rate=0.01 epochs=9 seed=2 (final)" in page
+    assert len(content.points) == 2
+    rows = list(csv.DictReader(trials_csv(spec, status).splitlines()))
+    assert [(row["epochs"], row["final"]) for row in rows[3:]] == [("", "false"), ("9", "true"), ("9", "true")]
+    data = study_data(recorded_study("rates", spec, status), spec, status)["status"]
+    assert (data["final"]["parameters"], data["final"]["trials"]) == (values, [5, 6])
+    assert data["final"]["mean"] == pytest.approx(0.2)
+    assert len(data["points"]) == 2
+
+
+def test_without_a_best_point_a_report_says_why_there_is_no_final_training() -> None:
+    spec = study(parameters=[{"name": "learning-rate", "values": [0.01]}], seeds=None, final={"seeds": {"count": 2}})
+    failed = StudyStatus(phase=StudyPhase.COMPLETE, trials=[trial(1, 0.01, None, failed="no memory")])
+
+    assert "there is no final training, because no point is best" in study_text(study_content("rates", spec, failed))
+    assert study_content("rates", spec, StudyStatus()).final == ""
 
 
 def curve(*losses: float) -> list[EpochRecord]:

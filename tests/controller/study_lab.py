@@ -152,5 +152,5 @@ class StudyLab:
 def mse_of(job: Object) -> float:
     """What a training with these arguments measures: no chance is in it."""
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    rate, seed = (float(each.partition("=")[2]) for each in sorted(container["args"]))
-    return round(rate * 2 + seed / 100, 6)
+    given = dict(each.split("=") for each in container["args"])
+    return round(float(given["--learning-rate"]) * 2 + float(given["--seed"]) / 100, 6)

@@ -9,11 +9,15 @@ from qtj_operator.controller.client import Object, Resource
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.study_lab import JOBS, TEMPLATE, StudyLab, mse_of
 from tests.controller.test_study import FOUR, TABLE, table
+from tests.controller.test_study_final import FINAL, FINAL_STATUS, FINAL_TABLE, SIX
 
 T = TypeVar("T")
 
 WRITES = 15
 """Of a whole life without a crash, with four trials whose jobs are deleted as soon as they may, and two events."""
+
+FINAL_WRITES = 21
+"""With two jobs of a final training, their results and deletions; they are recorded together with the last result."""
 
 
 class Crash(Exception):
@@ -33,6 +37,10 @@ class MortalClient(RecordingClient):
         super().__init__(inner)
         self._fatal, self._done = fatal, done
         self.crashed = False
+
+    def ends_at(self, fatal: int, *, done: bool) -> None:
+        """The operator ends at another write than before."""
+        self._fatal, self._done, self.crashed = fatal, done, False
 
     async def create(self, resource: Resource, manifest: Object) -> Object:
         return await self._mortal(super().create(resource, manifest), f"create {manifest['metadata']['name']}")
@@ -89,14 +97,31 @@ class Life:
         return False
 
 
+SOON_GONE = TEMPLATE | {"runPolicy": {"ttlSecondsAfterFinished": 0}}
+
+
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 async def test_a_crash_at_any_write_leads_to_the_same_table_and_runs_no_trial_twice(*, done: bool) -> None:
     for fatal in range(WRITES + 1):
         life = Life(fatal, done=done)
 
-        status = await life.lives(jobTemplate=TEMPLATE | {"runPolicy": {"ttlSecondsAfterFinished": 0}}, parallelism=2)
+        status = await life.lives(jobTemplate=SOON_GONE, parallelism=2)
 
         assert table(dict(status)) == TABLE
         assert sorted(life.ended) == FOUR, f"write {fatal}"
         assert life.lab.jobs == ()
         assert life.client.crashed == (fatal < WRITES)
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+async def test_a_crash_at_any_write_trains_the_best_point_again_once_with_each_seed(*, done: bool) -> None:
+    for fatal in range(FINAL_WRITES + 1):
+        life = Life(fatal, done=done)
+
+        status = await life.lives(jobTemplate=SOON_GONE, parallelism=2, final=FINAL)
+
+        assert table(dict(status)) == FINAL_TABLE
+        assert status["final"] == FINAL_STATUS
+        assert sorted(life.ended) == SIX, f"write {fatal}"
+        assert life.lab.jobs == ()
+        assert life.client.crashed == (fatal < FINAL_WRITES)

@@ -68,6 +68,30 @@ def test_every_rate_is_trained_with_every_seed_and_the_best_one_is_named(laptop:
     assert laptop.qtj("report", "rates/3").code == 0, "a trial is a run as any other"
 
 
+def test_the_best_rate_is_trained_again_with_other_seeds_also_after_an_interruption(laptop: Laptop) -> None:
+    final = {"seeds": {"count": 2}, "parameters": {"hold-at": 3}}
+    laptop.write(a_study(final=final))
+    running = laptop.start("run", "job.yaml", "--parallel", "2")
+    eventually(lambda: "0.3 3" in trained(laptop))
+    running.interrupt()
+    assert running.end().code == 130
+
+    (laptop.folder / "released-here").touch()
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 0, ended.errors
+    assert sorted(set(trained(laptop))) == ["0.1 0", "0.1 1", "0.3 0", "0.3 1", "0.3 2", "0.3 3"]
+    assert trained(laptop).count("0.3 3") == 2, "the interrupted one"
+    assert "rates  4 trials and 2 of the final training, 2 side by side" in ended.output
+    assert "mse of 4/4 trials; 2/2 of the final training" in ended.output
+    assert (
+        "final training of rate=0.3 hold-at=3: 2 of 2 final trials have finished, with a mean mse of 0.025 ± 0.06353"
+    ) in ended.output
+    data = json.loads(laptop.qtj("report", "rates", "-o", "json").output)
+    assert data["status"]["final"]["parameters"] == {"rate": 0.3, "hold-at": 3}
+    assert [each.get("final") for each in data["status"]["trials"]] == [None] * 4 + [True] * 2
+
+
 def test_the_trials_of_a_study_run_the_program_of_a_config_map_and_start_over_when_it_changes(laptop: Laptop) -> None:
     study = a_study(seeds={"count": 1})
     template = study["spec"]["jobTemplate"]

@@ -6,6 +6,8 @@ from pydantic import ValidationError
 from qtj_operator.api.reading import faults
 from tests.study.studies import study
 
+FINAL = {"seeds": {"count": 2}}
+
 
 @pytest.mark.parametrize(
     ("fields", "path", "sentence"),
@@ -59,6 +61,42 @@ from tests.study.studies import study
             {"parameters": [{"name": "seed", "values": [1]}]},
             (),
             "seeds sets the seed of each trial: remove seeds, or the parameter seed",
+        ),
+        ({"final": {}}, ("final", "seeds"), "this field is missing"),
+        (
+            {"seeds": None, "parameters": [{"name": "seed", "values": [1]}], "final": FINAL},
+            (),
+            "final sets the seed of each trial: remove final, or the parameter seed",
+        ),
+        (
+            {"final": {**FINAL, "parameters": {"seed": 3}}},
+            (),
+            "final.parameters has seed, and final.seeds sets it: remove one",
+        ),
+        (
+            {"final": {**FINAL, "parameters": {"learning_rate": 0.3}}},
+            (),
+            "final.parameters has learning_rate, which is the same option as learning-rate: write learning-rate alone",
+        ),
+        (
+            {"final": {**FINAL, "parameters": {"a-b": 1, "a_b": 2}}},
+            (),
+            "final.parameters has a_b, which is the same option as a-b: write a-b alone",
+        ),
+        (
+            {"final": {**FINAL, "parameters": {"--epochs": 3}}},
+            (),
+            "final.parameters has '--epochs', which is no name: write letters, digits, - and _",
+        ),
+        (
+            {"final": {**FINAL, "parameters": {"epochs": None}}},
+            ("final", "parameters", "epochs"),
+            "this has to be a number, a text, true or false",
+        ),
+        (
+            {"parameters": [{"name": "x", "values": [[1]]}]},
+            ("parameters", 0, "values", 0),
+            "this has to be a number, a text, true or false",
         ),
     ],
 )

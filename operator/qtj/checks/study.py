@@ -15,7 +15,7 @@ from qtj.terminal.errors import InputError
 from qtj_operator.api.names import API_VERSIONS
 from qtj_operator.api.reading import MAPPING, faults
 from qtj_operator.api.study import MAX_STUDY_NAME_LENGTH, STUDY_KIND, StudySpec
-from qtj_operator.api.study_status import TrialPhase, TrialStatus
+from qtj_operator.api.study_status import TrialStatus
 from qtj_operator.core.study.plan import plan_of, unplannable
 from qtj_operator.manifests.trial import misspelt_reference, trial_job
 
@@ -44,8 +44,14 @@ class StudyDocument:
 
     @property
     def size(self) -> int:
-        """How many trials it has."""
+        """How many trials it has, without those of the final training."""
         return len(plan_of(self.spec))
+
+    @property
+    def size_text(self) -> str:
+        """How many trials it has, for people."""
+        final = len(self.spec.final_seeds)
+        return f"{self.size} trials" + (f" and {final} of the final training" if final else "")
 
     def job(self, trial: TrialStatus) -> Document:
         """Returns the job of a trial; its fields are on the lines of the template."""
@@ -57,9 +63,7 @@ class StudyDocument:
 
     def first_job(self) -> Document:
         """Returns the job of the first trial. The others differ from it in values alone."""
-        setting = plan_of(self.spec)[0]
-        parameters = dict(setting.point)
-        return self.job(TrialStatus(number=1, parameters=parameters, seed=setting.seed, phase=TrialPhase.RUNNING))
+        return self.job(plan_of(self.spec)[0].trial(1))
 
 
 def study_of(read: Documents, settings: Sequence[str] = (), *, here: bool = False) -> StudyDocument | None:

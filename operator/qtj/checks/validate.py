@@ -34,7 +34,7 @@ def validation_of(path: Path) -> Mapping[str, Any]:
 def _validated(path: Path) -> str:
     read = read_documents(path)
     if study := study_of(read):
-        return f"{read.name}: {study.name} is valid, with {study.size} trials"
+        return f"{read.name}: {study.name} is valid, with {study.size_text}"
     file = file_of(read)
     check_file(file)
     return "\n".join(f"{file.name}: {job.manifest['metadata']['name']} is valid" for job in file.jobs)

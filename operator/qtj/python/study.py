@@ -162,6 +162,12 @@ class Study:
         return None if found is None else dict(found)
 
     @property
+    def final(self) -> Mapping[str, Any] | None:
+        """The final training of the best point, as `best`; None without one, and before it may start."""
+        found = self.data["status"].get("final")
+        return None if found is None else dict(found)
+
+    @property
     def data(self) -> Mapping[str, Any]:
         """What is recorded and what follows from it: `status` has the points, the best one and the comparison."""
         spec, status = self._load()
@@ -178,6 +184,7 @@ class Study:
                 "trial": each.number,
                 **each.parameters,
                 SEED: each.seed,
+                **({"final": True} if each.final else {}),
                 "phase": str(each.phase),
                 **(each.metrics or {}),
                 "message": each.message,

@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from qtj.studies.compare import comparison_of, comparison_sentences
 from qtj.studies.influence import influences_of
-from qtj.studies.words import counts_text, headline_of, pairs_text, point_cells, point_headings, setting_text
+from qtj.studies.words import (
+    counts_text,
+    final_text,
+    headline_of,
+    pairs_text,
+    point_cells,
+    point_headings,
+    setting_text,
+)
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyStatus, TrialStatus
@@ -58,6 +66,7 @@ def study_content(
             for place, each in enumerate(ranked(outcomes, spec.objective))
         ],
         trials=[_trial(each, spec, f"{name}{separator}{each.number}", page(each)) for each in status.trials],
+        final=final_text(spec, status),
         comparison=comparison_sentences(found, spec.objective.metric) if found else (),
         influences=influences_of(spec, status),
         notes=notes,

@@ -29,7 +29,7 @@ def influences_of(spec: StudySpec, status: StudyStatus) -> Sequence[Influence]:
     rows: list[_Row] = [(dict(each.point), value) for each in outcomes for value in each.values]
     mean = _mean([value for _, value in rows])
     total = math.fsum((value - mean) ** 2 for _, value in rows)
-    if is_constant([value for _, value in rows]) or not math.isfinite(total):
+    if is_constant([value for _, value in rows]) or not 0 < total < math.inf:
         return ()
     found = [_influence(each.name, rows, total) for each in spec.parameters]
     return sorted((each for each in found if each is not None), key=lambda each: -each.share)

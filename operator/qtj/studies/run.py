@@ -94,7 +94,7 @@ def _place_notes(study: StudyDocument, record: StudyRecord) -> Iterator[str]:
 def _size_note(study: StudyDocument, room: int) -> str:
     most = min(room, study.spec.parallelism or room)
     how = "one after the other" if most == 1 else f"{most} side by side"
-    return f"{study.name}  {study.size} trials, {how}"
+    return f"{study.name}  {study.size_text}, {how}"
 
 
 def _earlier(

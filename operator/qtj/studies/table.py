@@ -10,6 +10,7 @@ from qtj.studies.influence import influences_of
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus
+from qtj_operator.core.study.final import final_outcome
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, value_of
 from qtj_report.study import Influence
 
@@ -20,16 +21,20 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def trials_csv(spec: StudySpec, status: StudyStatus) -> str:
-    """Returns a line for each trial, with all of its metrics."""
+    """Returns a line for each trial, with all of its metrics; with a final training, also which are of it."""
     metrics = sorted({name for each in status.trials for name in each.metrics or ()})
-    names = [each.name for each in spec.parameters]
+    added = (spec.final and spec.final.parameters) or ()
+    names = list(dict.fromkeys((*(each.name for each in spec.parameters), *added)))
+    final = ["final"] if spec.final else []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["trial", *names, "seed", "phase", *map(_harmless, metrics), "message"])
+    writer.writerow(["trial", *names, "seed", *final, "phase", *map(_harmless, metrics), "message"])
     for each in status.trials:
         numbers = [(each.metrics or {}).get(name, "") for name in metrics]
         values = [_cell(each.parameters.get(name)) for name in names]
-        writer.writerow([each.number, *values, _cell(each.seed), each.phase, *numbers, _harmless(each.message or "")])
+        marks = [text_of(bool(each.final)) for _ in final]
+        message = _harmless(each.message or "")
+        writer.writerow([each.number, *values, _cell(each.seed), *marks, each.phase, *numbers, message])
     return text.getvalue()
 
 
@@ -47,11 +52,12 @@ def study_data(
     outcomes = outcomes_of(spec, status.trials)
     best = best_of(outcomes, spec.objective)
     compared = comparison_of(spec, status, baseline)
-    influences = influences_of(spec, status)
+    influences, final = influences_of(spec, status), final_outcome(spec, status.trials)
     points = [_point_data(each, spec) for each in ranked(outcomes, spec.objective)]
     summary = {
         "points": points,
         **({"best": _point_data(best, spec)} if best else {}),
+        **({"final": _point_data(final, spec)} if final else {}),
         **({"comparison": compared.to_dict()} if compared else {}),
         **({"influences": [_influence_data(each) for each in influences]} if influences else {}),
     }

@@ -18,6 +18,8 @@ def study_text(found: StudyContent) -> str:
 
 
 def _findings(found: StudyContent) -> Iterator[str]:
+    if found.final:
+        yield found.final
     yield from found.comparison
     if found.influences:
         shares = (f"{each.name} {share(each.share)} (by chance {share(each.by_chance)})" for each in found.influences)

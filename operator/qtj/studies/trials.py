@@ -153,7 +153,7 @@ class Trials:
             number = int(History().make_folder(self._study.name).path.name)
         except FolderError as problem:
             raise InputError(str(problem)) from None
-        return TrialStatus(number=number, parameters=dict(setting.point), seed=setting.seed, phase=TrialPhase.RUNNING)
+        return setting.trial(number)
 
     def _job(self, trial: TrialStatus) -> LocalJob:
         folder, document = self.folder(trial), self._study.job(trial)

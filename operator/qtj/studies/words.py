@@ -6,11 +6,13 @@ from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
+from qtj_operator.core.study.final import final_outcome, final_sentence
 from qtj_operator.core.study.outcome import PointOutcome
-from qtj_operator.core.study.plan import size_of
+from qtj_operator.core.study.plan import searched, size_of
 
 __all__ = [
     "counts_text",
+    "final_text",
     "headline_of",
     "interval_text",
     "pairs_text",
@@ -30,12 +32,20 @@ def headline_of(name: str, status: StudyStatus) -> str:
 
 def counts_text(spec: StudySpec, status: StudyStatus) -> str:
     """Returns how many trials are done."""
-    over = sum(each.is_over for each in status.trials)
-    failed = sum(map(_has_failed, status.trials))
+    trials = searched(status.trials)
+    over, failed = sum(each.is_over for each in trials), sum(map(_has_failed, trials))
     what = f"{spec.objective.metric} of {over}/{size_of(spec, status.trials)} trials"
-    stopped = sum(each.phase == TrialPhase.STOPPED for each in status.trials)
+    stopped = sum(each.phase == TrialPhase.STOPPED for each in trials)
     what += f", {stopped} stopped" if stopped else ""
-    return what + (f", {failed} failed" if failed else "")
+    what += f", {failed} failed" if failed else ""
+    final = final_outcome(spec, status.trials)
+    return what + (f"; {final.over}/{final.planned} of the final training" if final else "")
+
+
+def final_text(spec: StudySpec, status: StudyStatus) -> str:
+    """Returns what the final training has reported, or why there is none; "" where none is asked."""
+    final, sentence = final_outcome(spec, status.trials), final_sentence(spec, status.trials)
+    return f"final training of {pairs_text(final.point)}: {sentence}" if final else sentence
 
 
 def pairs_text(values: Iterable[tuple[str, Value]]) -> str:
@@ -46,7 +56,7 @@ def pairs_text(values: Iterable[tuple[str, Value]]) -> str:
 def setting_text(trial: TrialStatus) -> str:
     """Returns the values and the seed of a trial."""
     seed: dict[str, Value] = {} if trial.seed is None else {"seed": trial.seed}
-    return pairs_text({**trial.parameters, **seed}.items())
+    return pairs_text({**trial.parameters, **seed}.items()) + (" (final)" if trial.final else "")
 
 
 def point_headings(spec: StudySpec) -> list[str]:

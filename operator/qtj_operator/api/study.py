@@ -3,6 +3,7 @@
 As in a job, the schema has no defaults.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -14,7 +15,7 @@ from qtj_operator.api.model import Model
 from qtj_operator.api.names import MAX_NAME_LENGTH
 from qtj_operator.api.rules import cel
 from qtj_operator.api.run_policy import Seconds, TimeToLive
-from qtj_operator.api.study_parameters import SEED, Parameter
+from qtj_operator.api.study_parameters import NAME_PATTERN, SEED, Parameter, Value, option_of
 from qtj_operator.api.study_stopping import EPOCH_METRICS, EpochMetric, Stopping
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "STUDY_KIND",
     "STUDY_PLURAL",
     "Algorithm",
+    "FinalTraining",
     "Goal",
     "Objective",
     "Search",
@@ -79,10 +81,21 @@ class Statistic(StrEnum):
 
 
 class Seeds(Model):
-    """With how many seeds each point is run."""
+    """With how many seeds a point is run."""
 
-    count: StrictInt = Field(
-        description="How many seeds: 0, 1, 2 and so on. A program gets its seed as `--seed`.", ge=1, le=MAX_TRIALS
+    count: StrictInt = Field(description="How many seeds. A program gets its seed as `--seed`.", ge=1, le=MAX_TRIALS)
+
+
+class FinalTraining(Model):
+    """Trains the best point again, when all other trials have finished."""
+
+    seeds: Seeds = Field(
+        description="With how many seeds: those after the seeds of the study, which have chosen the point."
+    )
+    parameters: Mapping[str, Value] | None = Field(
+        None,
+        description="Values that replace those of the point or are added, such as `epochs: 100`.",
+        max_length=32,
     )
 
 
@@ -145,6 +158,10 @@ _RULES = (
         "seeds sets the seed of each trial: remove seeds, or the parameter seed",
     ),
     (
+        f"!has(self.final) || self.parameters.all(each, each.name != '{SEED}')",
+        "final sets the seed of each trial: remove final, or the parameter seed",
+    ),
+    (
         f"!({_IS_DRAWN}) || has(self.maxTrials)",
         "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials",
     ),
@@ -168,7 +185,9 @@ class StudySpec(Model):
     ] = Field(description="The spec of a QuantumTrainingJob, which each trial gets.")
     parameters: list[Parameter] = Field(description="What differs between the points.", min_length=1, max_length=32)
     seeds: Seeds | None = Field(
-        None, description="With how many seeds each point is run. Once, with the program's own seed, when left out."
+        None,
+        description="With how many seeds each point is run: 0, 1, 2 and so on. Once, with the program's own seed, when "
+        "left out.",
     )
     search: Search | None = Field(None, description="How points are chosen.")
     objective: Objective = Field(description="What is compared.")
@@ -188,6 +207,9 @@ class StudySpec(Model):
     failure_policy: StudyFailurePolicy | None = Field(None, description="What failed trials mean.")
     stopping: Stopping | None = Field(
         None, description="Which trials are stopped before their end. None when left out."
+    )
+    final: FinalTraining | None = Field(
+        None, description="Trains the best point again, when all other trials have finished. Not when left out."
     )
     suspend: StrictBool | None = Field(
         None,
@@ -218,6 +240,12 @@ class StudySpec(Model):
     def seed_numbers(self) -> tuple[int | None, ...]:
         """The seeds of each point; None stands for the program's own."""
         return tuple(range(self.seeds.count)) if self.seeds else (None,)
+
+    @property
+    def final_seeds(self) -> range:
+        """The seeds of the final training; none without one."""
+        first = self.seeds.count if self.seeds else 0
+        return range(first, first + (self.final.seeds.count if self.final else 0))
 
     @property
     def limit(self) -> int:
@@ -254,6 +282,29 @@ class StudySpec(Model):
         if self.seeds and any(each.name == SEED for each in self.parameters):
             raise _refuse("seeds sets the seed of each trial: remove seeds, or the parameter seed")
         return self
+
+    @model_validator(mode="after")
+    def _final_fits(self) -> Self:
+        if self.final is None:
+            return self
+        if any(each.name == SEED for each in self.parameters):
+            raise _refuse("final sets the seed of each trial: remove final, or the parameter seed")
+        names = {each.option: each.name for each in self.parameters}
+        for name in self.final.parameters or ():
+            _check_final(name, names)
+            names[option_of(name)] = name
+        return self
+
+
+def _check_final(name: str, names: Mapping[str, str]) -> None:
+    """Refuses the name of a parameter of the final training that is wrong, by the names of all others."""
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise _refuse(f"final.parameters has {name!r}, which is no name: write letters, digits, - and _")
+    known = names.get(option_of(name), name)
+    if name == SEED:
+        raise _refuse("final.parameters has seed, and final.seeds sets it: remove one")
+    if known != name:
+        raise _refuse(f"final.parameters has {name}, which is the same option as {known}: write {known} alone")
 
 
 def _refuse(sentence: str) -> PydanticCustomError:

@@ -17,6 +17,7 @@ _COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "Trials", "type": "string", "jsonPath": ".status.finished"},
     {"name": "Best", "type": "number", "jsonPath": ".status.best.objective"},
     {"name": "Metric", "type": "string", "jsonPath": ".spec.objective.metric"},
+    {"name": "Final", "type": "number", "jsonPath": ".status.final.mean", "priority": 1},
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 )
 

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from qtj_operator.api.model import Model
 from qtj_operator.api.rules import cel
 
-__all__ = ["MAX_VALUES", "SEED", "Parameter", "Range", "Scale", "Value", "option_of", "text_of"]
+__all__ = ["MAX_VALUES", "NAME_PATTERN", "SEED", "Parameter", "Range", "Scale", "Value", "option_of", "text_of"]
 
 SEED = "seed"
 """The name by which a program and `${seed}` get the seed of a trial."""
@@ -17,7 +17,9 @@ SEED = "seed"
 MAX_VALUES = 1000
 """The most values of one parameter on a grid."""
 
-_NAME_PATTERN = "^[A-Za-z]([-_A-Za-z0-9]*[A-Za-z0-9])?$"
+NAME_PATTERN = "^[A-Za-z]([-_A-Za-z0-9]*[A-Za-z0-9])?$"
+"""Of a parameter."""
+_VALUE = "this has to be a number, a text, true or false"
 _NUMBER = "this has to be a number, without quotes"
 
 
@@ -27,7 +29,13 @@ def _number(value: object) -> object:
     return value
 
 
-Value = StrictBool | StrictInt | StrictFloat | StrictStr
+def _plain(value: object) -> object:
+    if not isinstance(value, bool | int | float | str):  # else each of the types would say so in a sentence of its own
+        raise PydanticCustomError("rule", "{sentence}", {"sentence": _VALUE})
+    return value
+
+
+Value = Annotated[StrictBool | StrictInt | StrictFloat | StrictStr, BeforeValidator(_plain)]
 """A value of a parameter."""
 Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 
@@ -100,7 +108,7 @@ class Parameter(Model):
     name: str = Field(
         description="A program gets `learning_rate` as its argument `--learning-rate`, in place of `${learning_rate}`, "
         "and as `program.parameters['learning_rate']`.",
-        pattern=_NAME_PATTERN,
+        pattern=NAME_PATTERN,
         max_length=63,
     )
     values: list[Value] | None = Field(

@@ -9,7 +9,16 @@ from qtj_operator.api.model import Model, Timestamp, WrittenStatus
 from qtj_operator.api.status import Condition
 from qtj_operator.api.study_parameters import Value
 
-__all__ = ["ENDED", "BestPoint", "StudyPhase", "StudyReason", "StudyStatus", "TrialPhase", "TrialStatus"]
+__all__ = [
+    "ENDED",
+    "BestPoint",
+    "FinalPoint",
+    "StudyPhase",
+    "StudyReason",
+    "StudyStatus",
+    "TrialPhase",
+    "TrialStatus",
+]
 
 
 class StudyPhase(StrEnum):
@@ -60,6 +69,7 @@ class TrialStatus(Model):
     number: int = Field(description="Its number: the job is called STUDY-NUMBER.")
     parameters: Mapping[str, Value] = Field(description="The values of its point.")
     seed: int | None = Field(None, description="Its seed; none where the program chooses it.")
+    final: bool | None = Field(None, description="Whether it trains the best point again, as spec.final says.")
     phase: TrialPhase = Field(description="Where it is. Running since before its job was created.")
     metrics: Mapping[str, float] | None = Field(None, description="What it has reported, by name.")
     compared: Mapping[str, float] | None = Field(
@@ -84,14 +94,28 @@ class BestPoint(Model):
     reported: int = Field(description="How many of its trials have reported the metric.")
 
 
+class FinalPoint(Model):
+    """The best point, as it is trained again."""
+
+    parameters: Mapping[str, Value] = Field(description="Its values, with those of spec.final.")
+    mean: float | None = Field(None, description="The mean of the metric over its seeds; none before the first.")
+    margin: float | None = Field(
+        None, description="Half the interval around the mean that has the true mean with 95%; none for one seed."
+    )
+    reported: int = Field(description="How many of its trials have reported the metric.")
+
+
 class StudyStatus(WrittenStatus):
     """What is known of a study."""
 
     observed_generation: int | None = Field(None, description="The spec's generation that this status describes.")
     phase: StudyPhase = Field(StudyPhase.RUNNING, description="Where it is.")
     message: str | None = Field(None, description="Why it has failed.")
-    finished: str | None = Field(None, description="Finished trials of all, for example 3/15.")
+    finished: str | None = Field(
+        None, description="Finished trials of all, for example 3/15; 15/15+2/10 with those of the final training."
+    )
     best: BestPoint | None = Field(None, description="The best point so far.")
+    final: FinalPoint | None = Field(None, description="The final training, once all other trials have finished.")
     conditions: tuple[Condition, ...] | None = Field(
         None,
         description="Running, Suspended, Complete and Failed, as kubectl wait reads them; Reconciling and Stalled, as "

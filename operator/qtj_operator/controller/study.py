@@ -94,7 +94,9 @@ def _spec(raw: Object) -> StudySpec:
 
 
 def _check_size(spec: StudySpec) -> None:
-    size = sum(len(json.dumps(dict(setting.point))) for setting in plan_of(spec))
+    sizes = [len(json.dumps(dict(setting.point))) for setting in plan_of(spec)]
+    added = json.dumps(dict(spec.final.parameters or {})) if spec.final else ""
+    size = sum(sizes) + (max(sizes) + len(added)) * len(spec.final_seeds)
     if size > _MOST_BYTES:
         raise InvalidStudy(
             f"spec: the values of all trials have {size:,} bytes, and at most {_MOST_BYTES:,} fit into a status: "

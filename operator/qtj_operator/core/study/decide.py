@@ -1,7 +1,7 @@
 """What is next in a study. The first policy that ends it decides; else trials start where there is room.
 
 trials ──▶ too many failed? ──▶ a metric that nobody reports? ──▶ all finished? ──▶ too late? ──▶ suspended?
-       ──▶ as many new ones as there is room
+       ──▶ as many new ones as there is room: first all that search, then those of the final training
 """
 
 import math
@@ -12,6 +12,7 @@ from datetime import timedelta
 from qtj_operator.api.spelling import meant
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyPhase, StudyReason, TrialPhase, TrialStatus
+from qtj_operator.core.study.final import unstarted_final
 from qtj_operator.core.study.outcome import value_of
 from qtj_operator.core.study.plan import Setting, known_plan, plan_of, unstarted
 from qtj_operator.core.study.points import Point
@@ -62,7 +63,7 @@ def decide_study(
     if why := _nobody_reports(spec, trials):
         return StudyDecision(phase=StudyPhase.FAILED, reason=StudyReason.METRIC_MISSING, message=why)
     plan = known_plan(spec, trials, suggested)
-    left, more = unstarted(plan, trials), len(plan_of(spec)) - len(plan)
+    left, more = unstarted(plan, trials) or unstarted_final(spec, trials), len(plan_of(spec)) - len(plan)
     running = sum(not each.is_over for each in trials)
     if not left and not running and more <= 0:
         return StudyDecision(phase=StudyPhase.COMPLETE, reason=StudyReason.TRIALS_DONE)

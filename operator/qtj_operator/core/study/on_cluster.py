@@ -9,7 +9,7 @@ a result is there before its job may go. So a pass that breaks off at any place 
 result is run again. A job that somebody deletes before its result is known is created again, with the same values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -221,11 +221,9 @@ def _with_result(trial: TrialStatus, job: TrialJob | None) -> TrialStatus:
     return trial.changed(phase=job.result, metrics=job.metrics, message=message)
 
 
-def _begun(start: Sequence[Setting], trials: Sequence[TrialStatus]) -> Iterator[TrialStatus]:
+def _begun(start: Sequence[Setting], trials: Sequence[TrialStatus]) -> list[TrialStatus]:
     first = max((each.number for each in trials), default=0) + 1
-    for number, setting in enumerate(start, first):
-        values = dict(setting.point)
-        yield TrialStatus(number=number, parameters=values, seed=setting.seed, phase=TrialPhase.RUNNING)
+    return [setting.trial(number) for number, setting in enumerate(start, first)]
 
 
 def _explained(decision: StudyDecision, seen: SeenStudy) -> StudyDecision:

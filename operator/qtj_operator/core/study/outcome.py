@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from qtj_operator.api.study import Objective, Statistic, StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
-from qtj_operator.core.study.plan import known_plan
+from qtj_operator.core.study.plan import known_plan, searched
 from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.student_t import two_sided_quantile
 
-__all__ = ["PointOutcome", "best_of", "median_of", "outcomes_of", "ranked", "value_of"]
+__all__ = ["PointOutcome", "best_of", "median_of", "outcome_of", "outcomes_of", "ranked", "value_of"]
 
 _CONFIDENCE = 0.95
 
@@ -64,9 +64,14 @@ class PointOutcome:
         return sum(each.phase == TrialPhase.STOPPED for each in self.trials)
 
     @property
+    def over(self) -> int:
+        """How many of its trials have finished."""
+        return sum(each.is_over for each in self.trials)
+
+    @property
     def is_over(self) -> bool:
         """Whether all of its trials have finished."""
-        return sum(each.is_over for each in self.trials) == self.planned
+        return self.over == self.planned
 
 
 def value_of(trial: TrialStatus, objective: Objective) -> float | None:
@@ -76,20 +81,23 @@ def value_of(trial: TrialStatus, objective: Objective) -> float | None:
 
 
 def outcomes_of(spec: StudySpec, trials: Sequence[TrialStatus]) -> tuple[PointOutcome, ...]:
-    """Returns the points of a study in the order of its plan."""
+    """Returns the points of a study in the order of its plan, without its final training."""
     started: dict[frozenset[tuple[str, object]], list[TrialStatus]] = {}
-    for each in trials:
+    for each in searched(trials):
         started.setdefault(frozenset(each.parameters.items()), []).append(each)
     points = dict.fromkeys(setting.point for setting in known_plan(spec, trials))
-    return tuple(_outcome(spec, point, started.get(frozenset(point), [])) for point in points)
+    trials_of = {point: started.get(frozenset(point), []) for point in points}
+    return tuple(outcome_of(spec.objective, point, ours, spec.seed_numbers) for point, ours in trials_of.items())
 
 
-def _outcome(spec: StudySpec, point: Point, trials: Sequence[TrialStatus]) -> PointOutcome:
-    ours = [each for each in trials if each.seed in spec.seed_numbers]
-    values = [value for each in ours if (value := value_of(each, spec.objective)) is not None]
-    planned = len(spec.seed_numbers)
-    objective = _statistic(spec.objective, values) if values else None
-    return PointOutcome(point=point, trials=ours, planned=planned, values=values, objective=objective)
+def outcome_of(
+    compared: Objective, point: Point, trials: Sequence[TrialStatus], seeds: Sequence[int | None]
+) -> PointOutcome:
+    """Returns what the trials of a point have reported; those with other seeds do not count."""
+    ours = [each for each in trials if each.seed in seeds]
+    values = [value for each in ours if (value := value_of(each, compared)) is not None]
+    objective = _statistic(compared, values) if values else None
+    return PointOutcome(point=point, trials=ours, planned=len(seeds), values=values, objective=objective)
 
 
 def _statistic(objective: Objective, values: Sequence[float]) -> float:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study import MAX_TRIALS, StudySpec
 from qtj_operator.api.study_parameters import Value
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.study.points import Point, grid_size, points_of
 
-__all__ = ["Setting", "known_plan", "plan_of", "size_of", "unplannable", "unstarted"]
+__all__ = ["Setting", "is_searched", "known_plan", "plan_of", "searched", "size_of", "unplannable", "unstarted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,23 @@ class Setting:
     Attributes:
         point: The values of its parameters.
         seed: Its seed; None for the program's own.
+        is_final: Whether it trains the best point again.
     """
 
     point: Point
     seed: int | None
+    is_final: bool = False
+
+    def trial(self, number: int) -> TrialStatus:
+        """Returns the trial with this number, as it is recorded before it runs."""
+        final = self.is_final or None
+        values = dict(self.point)
+        return TrialStatus(number=number, parameters=values, seed=self.seed, final=final, phase=TrialPhase.RUNNING)
+
+
+def searched(trials: Iterable[TrialStatus]) -> list[TrialStatus]:
+    """Returns the trials that look for the best point, without those that train it again."""
+    return [each for each in trials if not each.final]
 
 
 def plan_of(spec: StudySpec) -> tuple[Setting, ...]:
@@ -41,7 +54,7 @@ def known_plan(spec: StudySpec, trials: Iterable[TrialStatus], suggested: Iterab
     if not spec.learns:
         return plan_of(spec)
     names = [each.name for each in spec.parameters]
-    ours = [each.parameters for each in trials if each.parameters.keys() == set(names)]
+    ours = [each.parameters for each in searched(trials) if each.parameters.keys() == set(names)]
     points = dict.fromkeys((*(tuple((name, values[name]) for name in names) for values in ours), *suggested))
     return tuple(Setting(point, seed) for point in points for seed in spec.seed_numbers)
 
@@ -58,8 +71,15 @@ def size_of(spec: StudySpec, trials: Sequence[TrialStatus] = ()) -> int:
     return len(plan_of(spec)) - len(_new(plan, trials)) + len(unstarted(plan, trials))
 
 
+def is_searched(spec: StudySpec, trials: Sequence[TrialStatus]) -> bool:
+    """Tells whether all trials have finished that look for the best point."""
+    plan = known_plan(spec, trials)
+    is_over = all(each.is_over for each in searched(trials))
+    return is_over and len(plan) >= len(plan_of(spec)) and not unstarted(plan, trials)
+
+
 def _new(plan: Iterable[Setting], trials: Iterable[TrialStatus]) -> list[Setting]:
-    started = {(_point_of(each), each.seed) for each in trials}
+    started = {(_point_of(each), each.seed) for each in searched(trials)}
     return [each for each in plan if (frozenset(each.point), each.seed) not in started]
 
 
@@ -71,16 +91,26 @@ def unplannable(spec: StudySpec) -> str | None:
     """Returns why the trials of a study cannot be listed; None if they can be."""
     seeds = len(spec.seed_numbers)
     if spec.is_drawn:
-        return _undrawable(spec.max_trials, seeds)
+        return _undrawable(spec.max_trials, seeds) or _too_many(spec, spec.limit)
     for each in spec.parameters:
         if each.range and each.range.points is None and not each.range.integer:
             return f"a grid needs the number of values of {each.name}: write range.points, or search with Random"
     points = grid_size(spec.parameters)
     if points * seeds <= spec.limit:
-        return None
+        return _too_many(spec, points * seeds)
     return (
         f"the grid has {_counted(points, 'point')}, each with {_counted(seeds, 'seed')}, and {spec.limit:,} is the "
         "most trials: take fewer values, or search with Random"
+    )
+
+
+def _too_many(spec: StudySpec, trials: int) -> str | None:
+    final = len(spec.final_seeds)
+    if trials + final <= MAX_TRIALS:
+        return None
+    return (
+        f"{_counted(trials, 'trial')} and {final:,} of the final training are more than {MAX_TRIALS:,}: "
+        "lower final.seeds.count, or take fewer values"
     )
 
 

@@ -9,11 +9,12 @@ from datetime import datetime
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, merge
 from qtj_operator.api.status import Condition
 from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_status import ENDED, BestPoint, StudyPhase, StudyReason, StudyStatus
+from qtj_operator.api.study_status import ENDED, BestPoint, FinalPoint, StudyPhase, StudyReason, StudyStatus
 from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.study.decide import StudyDecision
-from qtj_operator.core.study.outcome import best_of, outcomes_of
-from qtj_operator.core.study.plan import size_of
+from qtj_operator.core.study.final import final_outcome, final_sentence
+from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of
+from qtj_operator.core.study.plan import searched, size_of
 
 __all__ = ["invalid", "reported"]
 
@@ -37,19 +38,28 @@ def reported(
         generation: That of the spec.
         now: The time.
     """
-    planned, done = size_of(spec, record.trials), sum(each.is_over for each in record.trials)
-    counted = f"{done} of {planned} trials have finished"
+    final = final_outcome(spec, record.trials)
+    finished, counted = _counted(spec, record, final)
     facts = (*_facts(decision, decision.message or counted, record), *_edits(edited, record))
     return record.changed(
         observed_generation=generation,
         phase=decision.phase,
         message=decision.message if decision.phase == StudyPhase.FAILED else None,
-        finished=f"{done}/{planned}",
+        finished=finished,
         best=_best(spec, record),
+        final=_final(final),
         active_since=_active_since(record, decision, now),
         completion_time=_completion_time(record, decision, now),
         conditions=_merged(record, facts, generation, now),
     )
+
+
+def _counted(spec: StudySpec, record: StudyStatus, final: PointOutcome | None) -> tuple[str, str]:
+    """Returns how many trials have finished, in short and as a sentence."""
+    planned, done = size_of(spec, record.trials), sum(each.is_over for each in searched(record.trials))
+    short = f"{done}/{planned}" + (f"+{final.over}/{final.planned}" if final else "")
+    sentences = (f"{done} of {planned} trials have finished", final_sentence(spec, record.trials))
+    return short, "; ".join(filter(None, sentences))
 
 
 def invalid(before: StudyStatus, sentence: str, generation: int, now: datetime) -> StudyStatus:
@@ -97,3 +107,9 @@ def _best(spec: StudySpec, record: StudyStatus) -> BestPoint | None:
         return None
     values = dict(best.point)
     return BestPoint(parameters=values, objective=best.objective, margin=best.margin, reported=len(best.values))
+
+
+def _final(final: PointOutcome | None) -> FinalPoint | None:
+    if final is None:
+        return None
+    return FinalPoint(parameters=dict(final.point), mean=final.mean, margin=final.margin, reported=len(final.values))

@@ -38,7 +38,7 @@ def judged(spec: StudySpec, trials: Sequence[TrialStatus], reached: Mapping[int,
         return after
     for place, trial in enumerate(trials):
         there = reached.get(trial.number)
-        if there is not None and not trial.is_over:
+        if there is not None and not trial.is_over and not trial.final:
             after[place] = _compared(spec.stopping, metric, trial, there, after)
     return after
 

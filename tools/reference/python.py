@@ -57,6 +57,9 @@ PUBLIC = {
     "Circuits without TensorFlow": (
         "qtj_simulator.expectation_engine",
         "qtj_simulator.Engine",
+        "qtj_simulator.state_engine",
+        "qtj_simulator.StateEngine",
+        "qtj_simulator.fidelities",
         "qtj_simulator.UnsupportedError",
     ),
     "Circuits in a model": (

@@ -42,8 +42,8 @@ def test_a_job_is_shown_with_its_replicas_and_its_events(place: Place) -> None:
     assert {"epoch       3/25", "loss        0.25", "attempt     2", "restarts    1"} <= set(lines)
     assert f"namespace   {place.namespace}" in lines
     assert [line.split() for line in lines if line.startswith("worker")] == [
-        ["worker-0", "Running", "node-1", "-", "1"],
-        ["worker-1", "Failed", "node-2", "137", "1"],
+        ["worker-0", "Running", "node-1", "-", "1", "-"],
+        ["worker-1", "Failed", "node-2", "137", "1", "-"],
     ]
     assert "event       Restarting: Restarting of qcnn" in lines
     assert lines[-1] == f"next        qtj logs qcnn -n {place.namespace}"
@@ -64,8 +64,8 @@ def test_a_pod_of_an_earlier_job_of_the_same_name_is_not_shown(place: Place) -> 
     shown = place.qtj("status", "qcnn").stdout
 
     assert [line.split() for line in shown.splitlines() if line.startswith("worker")] == [
-        ["worker-0", "-", "-", "-", "1"],
-        ["worker-1", "Running", "node-2", "-", "1"],
+        ["worker-0", "-", "-", "-", "1", "-"],
+        ["worker-1", "Running", "node-2", "-", "1", "-"],
     ]
 
 
@@ -139,8 +139,8 @@ def test_top_shows_all_jobs_of_a_namespace_active_ones_first(place: Place) -> No
         ["old", "Complete", "-", "1/2", "3/25", "0.25"],
     ]
     assert [line.split() for line in replicas.splitlines()[1:]] == [
-        ["qcnn", "worker-0", "Running", "node-1", "-", "1"],
-        ["qcnn", "worker-1", "-", "-", "-", "1"],
+        ["qcnn", "worker-0", "Running", "node-1", "-", "1", "-"],
+        ["qcnn", "worker-1", "-", "-", "-", "1", "-"],
     ]
 
 

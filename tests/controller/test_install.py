@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import yaml
 from prometheus_client import generate_latest
 
 from qtj_contract import Progress
+from qtj_operator.api.study_status import StudyPhase, StudyReason
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.reconcile import utc_now
+from qtj_operator.controller.study_memory import StudyMemory
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, running
 
@@ -99,12 +102,12 @@ def test_the_operator_of_a_cluster_does_its_work_everywhere(api_server: ApiServe
         "get secrets",
         "create secrets",
         "update quantumtrainingjobs",
-        "patch quantumtrainingjobs",
+        "patch quantumtrainingstudies",
         "create pods --subresource=exec",
     ],
 )
 @pytest.mark.parametrize("who", [OPERATOR, CLUSTER_WIDE])
-def test_nobody_reads_secrets_or_edits_what_users_wrote(namespaced: ApiServer, who: str, what: str) -> None:
+def test_nobody_reads_secrets_or_replaces_what_users_wrote(namespaced: ApiServer, who: str, what: str) -> None:
     namespaced.kubectl("apply", "-k", str(DEPLOY / "kustomize"))
 
     assert not may(namespaced, who, what, who.split(":")[2])
@@ -183,8 +186,10 @@ def test_the_api_server_takes_the_network_policies(api_server: ApiServer, namesp
 
 def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Path) -> None:
     jobs = Jobs()
-    jobs["team", "waits"].since = utc_now()
-    metrics = Metrics(jobs=jobs)
+    long_ago = utc_now() - timedelta(hours=1)
+    jobs["team", "waits"].since = long_ago
+    studies = {("team", "waits"): StudyMemory(StudyPhase.RUNNING, StudyReason.TRIAL_REJECTED, long_ago)}
+    metrics = Metrics(jobs=jobs, studies=studies)
     metrics.resynced()
     with metrics.timed():
         pass
@@ -194,4 +199,4 @@ def test_alerts_ask_for_metrics_that_there_are(programs: Programs, tmp_path: Pat
 
     asked = [rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]]
     assert set(re.findall(r"qtj_\w+", " ".join(asked))) <= exposed
-    assert len(asked) == 9
+    assert len(asked) == 10

@@ -20,7 +20,7 @@ def test_trainings_are_those_of_the_chosen_namespaces_and_jobs() -> None:
     asked = [query for query in _QUERIES.values() if "qtj_training_" in query]
     chosen = [re.findall(r"qtj_training_\w+(\{[^}]*\})?", query) for query in asked]
 
-    assert len(asked) == 7
+    assert len(asked) == 10
     assert {labels for each in chosen for labels in each} == {'{namespace=~"$namespace", quantum_job=~"$job"}'}
 
 

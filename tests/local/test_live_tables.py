@@ -36,7 +36,7 @@ def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training:
     assert (code, screen.unknown) == (130, set())
     assert text.count("phase       Running") == 1, "drawn over, not below"
     assert "━" in text
-    assert re.search(r"REPLICA +STATE +NODE +EXIT CODE +RESTARTS\n *worker-0 +Running", text)
+    assert re.search(r"REPLICA +STATE +NODE +EXIT CODE +RESTARTS +OWN STEP\n *worker-0 +Running", text)
     assert max(map(len, screen.lines)) <= 80
     assert terminal.written.count(b"\x1b[?25l") == terminal.written.count(b"\x1b[?25h"), "the cursor is back"
 

@@ -28,7 +28,7 @@ def test_the_replicas_of_a_run_are_shown_while_it_is_active_and_afterwards(lapto
     stopped = table(laptop.qtj("status").output, "REPLICA")
 
     node = os.uname().nodename
-    assert active == [["worker-0", "Running", node, "-", "0"], ["worker-1", "Running", node, "-", "0"]]
+    assert active == [[f"worker-{index}", "Running", node, "-", "0", "-"] for index in range(2)]
     assert [row[0] for row in stopped] == ["worker-0", "worker-1"]
     assert "Running" not in {row[1] for row in stopped}
 
@@ -39,7 +39,7 @@ def test_exit_codes_and_restarts_are_those_of_the_programs(laptop: Laptop) -> No
 
     ended = laptop.qtj("status")
 
-    assert [row[:2] + row[3:] for row in table(ended.output, "REPLICA")] == [["worker-0", "Failed", "75", "1"]]
+    assert [row[:2] + row[3:] for row in table(ended.output, "REPLICA")] == [["worker-0", "Failed", "75", "1", "-"]]
     assert "\nattempt     2\nrestarts    1\n" in ended.output
 
 

@@ -27,9 +27,9 @@ def test_it_has_the_phase_the_curve_the_replicas_and_the_last_words() -> None:
     html = html_of(job, "the cluster does not answer")
 
     assert html.startswith("<div><p><strong>qcnn is Running</strong>, epoch 4/9, loss 0.125, 12 s left</p><img ")
-    assert re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", html)[5:] == [
-        *("worker-0", "Running", "n-1", "-", "0"),
-        *("worker-1", "Failed", "-", "3", "0"),
+    assert re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", html)[6:] == [
+        *("worker-0", "Running", "n-1", "-", "0", "-"),
+        *("worker-1", "Failed", "-", "3", "0", "-"),
     ]
     assert html.endswith("<p>worker-1 was evicted</p><p>the cluster does not answer</p></div>")
 

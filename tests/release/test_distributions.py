@@ -31,7 +31,8 @@ import importlib, pkgutil, sys
 *sys.path[:0], name, absent = sys.argv[1:]
 package = importlib.import_module(name)
 for module in pkgutil.walk_packages(package.__path__, name + "."):
-    if not module.name.endswith("__main__") and ".libqtj_" not in module.name:  # libraries are no modules
+    # Libraries are no modules, and PyTorch is in an environment of its own.
+    if not module.name.endswith(("__main__", ".torch")) and ".libqtj_" not in module.name:
         importlib.import_module(module.name)
 print(*sorted(set(absent.split(",")) & sys.modules.keys()))
 """
@@ -123,7 +124,8 @@ def test_a_wheel_has_its_own_package_alone(wheels: Mapping[str, Path], name: str
 def test_the_command_has_the_programs_that_init_writes(unpacked: Mapping[str, Path]) -> None:
     programs = {path.name: path.read_text() for path in (unpacked[COMMAND] / "qtj/create/programs").iterdir()}
 
-    assert programs == {path.name: path.read_text() for path in (ROOT / "examples").glob("own_*.py")}
+    written = [*(ROOT / "examples").glob("own_*.py"), *(ROOT / "examples" / name for name in ("qaoa.py", "vqe.py"))]
+    assert programs == {path.name: path.read_text() for path in written}
 
 
 @pytest.mark.parametrize("name", PACKAGES)

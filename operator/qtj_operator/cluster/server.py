@@ -18,8 +18,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 __all__ = ["PortError", "serve"]
 
 
-_MOST_CONNECTIONS = 256
-_ACCEPTED_AT_ONCE = 64
+_MOST_CONNECTIONS = 64
+_ACCEPTED_AT_ONCE = 16
 """So few, that a probe has its answer before the newer ones in a crowd have closed its connection."""
 _WAITING = 4096
 """Connections that wait to be accepted. Beyond these Linux drops one, and its client tries again after a second."""

@@ -44,7 +44,8 @@ def counts_text(spec: StudySpec, status: StudyStatus) -> str:
 
 def final_text(spec: StudySpec, status: StudyStatus) -> str:
     """Returns what the final training has reported, or why there is none; "" where none is asked."""
-    final, sentence = final_outcome(spec, status.trials), final_sentence(spec, status.trials)
+    final = final_outcome(spec, status.trials)
+    sentence = final_sentence(spec, status.trials, final)
     return f"final training of {pairs_text(final.point)}: {sentence}" if final else sentence
 
 
@@ -69,8 +70,7 @@ def point_cells(outcome: PointOutcome, *, is_best: bool) -> list[str]:
     """Returns a row of the table of points."""
     values = outcome.values
     spread = [_number(outcome.deviation), _number(min(values, default=None)), _number(max(values, default=None))]
-    over = sum(each.is_over for each in outcome.trials)
-    trials = f"{over}/{outcome.planned}" + (f", {outcome.failed} failed" if outcome.failed else "")
+    trials = f"{outcome.over}/{outcome.planned}" + (f", {outcome.failed} failed" if outcome.failed else "")
     cells = [text_of(value) for _, value in outcome.point]
     return [*cells, trials, interval_text(outcome), *spread, _BEST if is_best else ""]
 

@@ -34,9 +34,15 @@ def unstarted_final(spec: StudySpec, trials: Sequence[TrialStatus]) -> tuple[Set
     return tuple(Setting(outcome.point, seed, is_final=True) for seed in spec.final_seeds if seed not in started)
 
 
-def final_sentence(spec: StudySpec, trials: Sequence[TrialStatus]) -> str:
-    """Returns how the final training stands, for people; "" where none is asked, and before it may start."""
-    if (outcome := final_outcome(spec, trials)) is None:
+def final_sentence(spec: StudySpec, trials: Sequence[TrialStatus], outcome: PointOutcome | None) -> str:
+    """Returns how the final training stands, for people; "" where none is asked, and before it may start.
+
+    Args:
+        spec: The spec of the study.
+        trials: All that have started.
+        outcome: What `final_outcome` returns for them.
+    """
+    if outcome is None:
         return _NO_POINT if spec.final and is_searched(spec, trials) else ""
     over = f"{outcome.over} of {outcome.planned} final trials have finished"
     over += f", {outcome.failed} failed" if outcome.failed else ""

@@ -20,7 +20,6 @@ _DIGITS = 12
 """Significant digits of a value of a range: 0.3, and not 0.30000000000000004."""
 _DRAWS = 100
 """How often a point is drawn for each that is wanted, because one that was drawn before does not count."""
-_ENDLESS = 1 << 62
 _KEPT = 64
 """Of how many studies the drawn points are kept: a pass asks for them several times."""
 _PARAMETERS = TypeAdapter(tuple[Parameter, ...])
@@ -46,13 +45,17 @@ def grid_size(parameters: Sequence[Parameter]) -> int:
 
 
 def _count(parameter: Parameter) -> int:
+    different = _different_values(parameter)
+    points = parameter.range.points if parameter.range else None
+    return min(different or points, points) if points else different
+
+
+def _different_values(parameter: Parameter) -> int:
+    """Returns how many values a parameter can have; 0 for a number that is not whole, which has no end of them."""
     if parameter.values is not None:
         return len(parameter.values)
     limits = _range(parameter)
-    whole = int(limits.max - limits.min) + 1 if limits.integer else 0
-    if limits.points is None:
-        return whole
-    return min(whole, limits.points) if limits.integer else limits.points
+    return int(limits.max - limits.min) + 1 if limits.integer else 0
 
 
 def _values(parameter: Parameter) -> Sequence[Value]:
@@ -76,20 +79,8 @@ def _drawn(written: bytes, seed: int, wanted: int) -> tuple[Point, ...]:
     """
     parameters = _PARAMETERS.validate_json(written)
     draws = (_draw(parameters, seed, number) for number in range(wanted * _DRAWS))
-    return tuple(itertools.islice(_different(draws), min(wanted, _most(parameters))))
-
-
-def _most(parameters: Sequence[Parameter]) -> int:
-    """Returns how many points can be drawn at most; of a number that is not whole, there are always more."""
-    whole = (each.values is not None or _range(each).integer for each in parameters)
-    return math.prod(_listed(each) for each in parameters) if all(whole) else _ENDLESS
-
-
-def _listed(parameter: Parameter) -> int:
-    if parameter.values is not None:
-        return len(parameter.values)
-    limits = _range(parameter)
-    return int(limits.max) - int(limits.min) + 1
+    most = math.prod(map(_different_values, parameters)) or wanted
+    return tuple(itertools.islice(_different(draws), min(wanted, most)))
 
 
 def _different(points: Iterator[Point]) -> Iterator[Point]:

@@ -58,7 +58,7 @@ def _counted(spec: StudySpec, record: StudyStatus, final: PointOutcome | None) -
     """Returns how many trials have finished, in short and as a sentence."""
     planned, done = size_of(spec, record.trials), sum(each.is_over for each in searched(record.trials))
     short = f"{done}/{planned}" + (f"+{final.over}/{final.planned}" if final else "")
-    sentences = (f"{done} of {planned} trials have finished", final_sentence(spec, record.trials))
+    sentences = (f"{done} of {planned} trials have finished", final_sentence(spec, record.trials, final))
     return short, "; ".join(filter(None, sentences))
 
 

@@ -15,13 +15,14 @@ differ much: a healthy gang causes no writes.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from qtj_contract import StepTimes
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.status import ReplicaSteps, Status, StepsStatus, Straggler
+from qtj_operator.core.median import median
 from qtj_operator.core.observed import Observed
 
 __all__ = ["new_stragglers", "slow_sentence", "step_times", "straggler_event", "straggler_text"]
@@ -167,10 +168,10 @@ def _measured(told: Mapping[ReplicaId, StepTimes], stragglers: tuple[Straggler, 
     own = sorted(each.own for each in told.values())
     slowest = sorted(told, key=lambda replica: -told[replica].own)[:_LISTED]
     return StepsStatus(
-        seconds=_rounded(_median(sorted(each.seconds for each in told.values()))),
+        seconds=_rounded(median(each.seconds for each in told.values())),
         replicas=len(told),
         least_own_seconds=_rounded(own[0]),
-        median_own_seconds=_rounded(_median(own)),
+        median_own_seconds=_rounded(median(own)),
         most_own_seconds=_rounded(own[-1]),
         slowest=tuple(ReplicaSteps(replica=_name(each), own_seconds=_rounded(told[each].own)) for each in slowest),
         stragglers=stragglers,
@@ -198,11 +199,6 @@ def _differs(before: float, after: float) -> bool:
 
 def _name(replica: ReplicaId) -> str:
     return f"{replica.role.task_type}-{replica.index}"
-
-
-def _median(ordered: Sequence[float]) -> float:
-    last = len(ordered) - 1
-    return (ordered[last // 2] + ordered[(last + 1) // 2]) / 2
 
 
 def _rounded(value: float) -> float:

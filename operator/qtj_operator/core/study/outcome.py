@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from qtj_operator.api.study import Objective, Statistic, StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
+from qtj_operator.core.median import median
 from qtj_operator.core.study.plan import known_plan, searched
 from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.student_t import two_sided_quantile
 
-__all__ = ["PointOutcome", "best_of", "median_of", "outcome_of", "outcomes_of", "ranked", "value_of"]
+__all__ = ["PointOutcome", "best_of", "outcome_of", "outcomes_of", "ranked", "value_of"]
 
 _CONFIDENCE = 0.95
 
@@ -105,14 +106,8 @@ def _statistic(objective: Objective, values: Sequence[float]) -> float:
     if objective.statistic == Statistic.WORST:
         return ordered[-1] if objective.is_better_when_small else ordered[0]
     if objective.statistic == Statistic.MEDIAN:
-        return median_of(values)
+        return median(values)
     return math.fsum(ordered) / len(ordered)
-
-
-def median_of(values: Sequence[float]) -> float:
-    """Returns the median of at least one value."""
-    ordered = sorted(values)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def ranked(outcomes: Iterable[PointOutcome], objective: Objective) -> list[PointOutcome]:

@@ -16,8 +16,8 @@ from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.api.study_stopping import EpochMetric, Stopping, StoppingRule
+from qtj_operator.core.median import median
 from qtj_operator.core.study.epoch import Reached
-from qtj_operator.core.study.outcome import median_of
 
 __all__ = ["judged"]
 
@@ -63,7 +63,7 @@ def _worse(stopping: Stopping, metric: EpochMetric, value: float, others: Sequen
     """Returns than what the value is worse; None if the trial goes on."""
     sign = 1 if metric.is_better_when_small else -1
     if stopping.rule == StoppingRule.MEDIAN:
-        if len(others) < _MEDIAN_OF or sign * value <= sign * (middle := median_of(others)):
+        if len(others) < _MEDIAN_OF or sign * value <= sign * (middle := median(others)):
             return None
         return f"worse than the median of {len(others)} others, {in_digits(middle)}"
     kept = max(1, (len(others) + 1) // stopping.kept_of)

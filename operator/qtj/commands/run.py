@@ -49,6 +49,17 @@ Parallel = Annotated[
         show_default="as many as there are processors and memory for",
     ),
 ]
+Csv = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write only the trials of a study, as CSV, to this file.")
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=VALUE,...",
+        help="Of a study, the point that the best one is compared with.",
+        show_default="the first point",
+    ),
+]
 
 
 def run(
@@ -118,17 +129,8 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="Write only the page with the report, to this file.")
     ] = None,
     namespace: Namespace = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write only the trials of a study, as CSV, to this file.")
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=VALUE,...",
-            help="Of a study, the point that the best one is compared with.",
-            show_default="the first point",
-        ),
-    ] = None,
+    csv: Csv = None,
+    baseline: Baseline = None,
     *,
     cluster: Cluster = False,
     scaling: Annotated[

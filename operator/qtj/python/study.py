@@ -16,7 +16,7 @@ from qtj.report.files import write_chosen
 from qtj.studies.compare import baseline_of
 from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord
-from qtj.studies.stored_trials import StoredTrials
+from qtj.studies.stored_trials import linked_content
 from qtj.studies.table import study_data
 from qtj.studies.text import study_text
 from qtj.terminal.errors import InputError
@@ -204,17 +204,9 @@ class Study:
             OSError: The file cannot be written.
         """
         spec, status = self._load()
-        stored, folder = StoredTrials(self._record), Path(path).absolute().parent
         written = ",".join(f"{key}={value}" for key, value in (baseline or {}).items())
         compared = baseline_of(written, spec, status) if baseline else None
-        found = study_content(
-            self.name,
-            spec,
-            status,
-            baseline=compared,
-            epochs=stored.epochs,
-            page=lambda each: stored.page(each, folder),
-        )
+        found = linked_content(self._record, spec, status, compared, Path(path))
         write_chosen(study_page(found, datetime.now(UTC)), Path(path))
         return Path(path)
 

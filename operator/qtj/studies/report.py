@@ -22,7 +22,7 @@ from qtj.runs.folders import PAGE
 from qtj.studies.compare import baseline_of
 from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord, shown_study
-from qtj.studies.stored_trials import StoredTrials
+from qtj.studies.stored_trials import linked_content
 from qtj.studies.table import study_data, trials_csv
 from qtj.studies.text import study_text
 from qtj.terminal.errors import InputError
@@ -76,16 +76,12 @@ def study_report(name: str, asked: Asked) -> str | None:
         return None
     record = StudyRecord(name)
     spec, status = record.load()
-    stored = StoredTrials(record)
 
     def content(page: Path | None) -> StudyContent:
         baseline = asked.values(spec, status)
         if page is None:
             return study_content(name, spec, status, baseline=baseline)
-        folder = page.absolute().parent
-        return study_content(
-            name, spec, status, baseline=baseline, epochs=stored.epochs, page=lambda each: stored.page(each, folder)
-        )
+        return linked_content(record, spec, status, baseline, page)
 
     return _answer(name, spec, status, asked, content, record.path / PAGE)
 

@@ -1,7 +1,7 @@
 """The trials of a study as runs that are stored here: their epochs, and the pages that a report links to."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,11 +9,37 @@ from qtj.local.folder import Folder, FolderError
 from qtj.report.local import run_content
 from qtj.report.page_file import page_at_end
 from qtj.runs.folders import PAGE, RecordedRun
+from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord
 from qtj_contract.progress_log import EpochRecord
-from qtj_operator.api.study_status import TrialStatus
+from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study_status import StudyStatus, TrialStatus
+from qtj_report.study import StudyContent
 
-__all__ = ["StoredTrials"]
+__all__ = ["linked_content"]
+
+
+def linked_content(
+    record: StudyRecord, spec: StudySpec, status: StudyStatus, baseline: Mapping[str, str] | None, page: Path
+) -> StudyContent:
+    """Returns what a page shows of a study, with curves and with links to the pages of its runs.
+
+    Args:
+        record: Its record.
+        spec: Its spec.
+        status: Its status.
+        baseline: Values of the point that the best one is compared with; None for the first point.
+        page: Where the page is written.
+    """
+    stored, folder = StoredTrials(record), page.absolute().parent
+    return study_content(
+        record.name,
+        spec,
+        status,
+        baseline=baseline,
+        epochs=stored.epochs,
+        page=lambda each: stored.page(each, folder),
+    )
 
 
 class StoredTrials:

@@ -9,24 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import sympy
 
 from qtj_simulator.fused.engine import Engine
 from qtj_simulator.jax import expectation_function
 from tests.trainer.circuits import Case
+from tests.trainer.face_cases import CASE, FIRST, NO_INPUTS, SECOND, A, B, X, Y
 
-X, Y, A, B = sympy.symbols("x y a b")
-FIRST, SECOND = cirq.LineQubit.range(2)
-CASE = Case(
-    cirq.Circuit(
-        cirq.rx(X)(FIRST), cirq.Y(SECOND) ** A, cirq.ZZ(FIRST, SECOND) ** (B + 0.5 * A), cirq.ry(Y)(SECOND),
-        cirq.rx(X)(SECOND), cirq.X(FIRST) ** B,
-    ),
-    [cirq.Z(FIRST), cirq.X(SECOND) * cirq.Y(FIRST) + 0.5 * cirq.Z(SECOND)],
-    [X, Y],
-    [A, B],
-)  # fmt: skip
-NO_INPUTS = Case(cirq.Circuit(cirq.ry(A)(FIRST), cirq.CNOT(FIRST, SECOND)), [cirq.Z(SECOND)], [], [A])
 RANDOM = np.random.default_rng(5)
 ROWS, WEIGHTS = RANDOM.uniform(-2, 2, (3, 2)), RANDOM.uniform(-2, 2, 2)
 

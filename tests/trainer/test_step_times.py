@@ -10,37 +10,10 @@ from qtj_trainer.replica.telemetry import Telemetry
 from qtj_trainer.step_clock import StepClock
 from qtj_trainer.step_times import RecentSteps
 from tests.trainer.processes import Trainer, eventually, free_ports, tf_configs
+from tests.trainer.sleeping_worker import sleeping_program
 from tests.trainer.test_telemetry import get
 
 _TIMES = {"seconds": 1, "own": 1, "steps": 3, "span": 1}
-KERAS = """
-import json, os, time
-from qtj_trainer import Program
-
-program = Program(epochs=300)
-
-import tensorflow as tf
-
-index = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
-x = tf.random.stateless_normal([64, 3], seed=[0, 0])
-data = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(8)
-options = tf.data.Options()
-options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-with strategy.scope():
-    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
-    model.compile(tf.keras.optimizers.Adam(0.1), loss="mse")
-    first = program.restore(model)
-
-
-class Slow(tf.keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        time.sleep(0.3 if index == 1 else 0.0)
-
-
-callbacks = [Slow(), program.callback()]
-model.fit(data.with_options(options), epochs=300, initial_epoch=first, callbacks=callbacks, verbose=0)
-"""
 
 
 def test_a_moment_in_which_a_process_is_slow_does_not_change_the_medians() -> None:
@@ -154,7 +127,7 @@ def test_a_worker_that_sleeps_in_each_step_of_fit_is_the_slow_one_and_its_peer_w
     trainer: Trainer, tmp_path: Path
 ) -> None:
     path = tmp_path / "program.py"
-    path.write_text(KERAS)
+    path.write_text(sleeping_program(epochs=300, seconds=0.3))
     ports = free_ports(2)
     for port, config in zip(ports, tf_configs(worker=2).values(), strict=True):
         place = {"QTJ_ARTIFACTS_URI": str(tmp_path / "artifacts"), "QTJ_JOB_UID": "uid-1"}

@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 
 SECONDS = 300
 """How long a kernel may take to start, and a cell to end."""
+OUTPUTS = {"stream", "display_data", "update_display_data", "execute_result"}
 
 
 def run_cells(folder: Path, *sources: str) -> list[str]:
@@ -57,9 +58,13 @@ class Kernel:
         """
 
         provisioner: Any = self._manager.provisioner
+        pressed = False
 
         def shown(message: Any) -> None:
-            if stop_at and stop_at in str(message["content"]):
+            nonlocal pressed
+            # The cell itself is a message too, before it runs; and a second press would meet the next cell.
+            if stop_at and not pressed and message["msg_type"] in OUTPUTS and stop_at in str(message["content"]):
+                pressed = True
                 os.killpg(provisioner.pid, signal.SIGINT)  # as the stop button does
 
         reply = self._client.execute_interactive(source, timeout=SECONDS, output_hook=shown)

@@ -43,7 +43,7 @@ def test_annotations_are_too_large_for_kubernetes_and_for_the_operator(folder: P
     sentences = told(folder, "  name: qcnn", f"  name: qcnn\n  annotations: {{a: {'x' * 262_144}}}")
 
     assert sentences[0].startswith("job.yaml:5: metadata.annotations: these have 262,145 bytes")
-    assert [" bytes as JSON, and at most 131,072 are read" in each for each in sentences] == [False, True]
+    assert [" more than the 131,072 bytes as JSON that are read" in each for each in sentences] == [False, True]
 
 
 @pytest.mark.parametrize(

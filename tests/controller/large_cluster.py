@@ -120,7 +120,7 @@ def _page(request: web.Request, names: list[str], text: Callable[[str], bytes]) 
 
 
 def measured(folder: Path, job: str, number: int, strangers: int = 0, services: int = 0) -> Cost:
-    """Starts an operator beside so many jobs, waits until it has looked at each, and then lets strangers connect.
+    """Starts an operator beside so many jobs, waits until it has read the answers, and then lets strangers connect.
 
     Args:
         folder: Where it has its kubeconfig and its log.
@@ -143,6 +143,7 @@ def measured(folder: Path, job: str, number: int, strangers: int = 0, services: 
         wait_until(lambda: _got(f"http://127.0.0.1:{own}/healthz") is not None, 60, "the operator")
         stack.enter_context(_checks(own, cost))
         wait_until(lambda: len(_reasons(url)) == number or _ended(process, log), _SECONDS, "a status of each job")
+        wait_until(lambda: _is_calm(process.pid), _SECONDS, "the end of its work")
         for _ in range(strangers):
             one = stack.enter_context(socket.create_connection(("127.0.0.1", own), timeout=20))
             with suppress(OSError):  # a newer one has its place
@@ -157,6 +158,17 @@ def measured(folder: Path, job: str, number: int, strangers: int = 0, services: 
 def _reasons(url: str) -> list[str]:
     found: list[str] = json.loads(_got(f"{url}/reasons") or "[]")
     return found
+
+
+def _is_calm(pid: int) -> bool:
+    """Looks at a process for half a second, and tells whether it has hardly used a processor."""
+    before = _ticks(pid)
+    time.sleep(0.5)
+    return _ticks(pid) - before < 0.1 * 0.5 * os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
 
 
 def _ended(process: "subprocess.Popen[bytes]", log: Path) -> bool:

@@ -24,13 +24,19 @@ JOBS = Resource.QUANTUM_TRAINING_JOBS
         (b"[" * 111 + b"]" * 111, "the job is nested too deeply: use at most 100 levels"),
         (
             b'"' + b"x" * MOST_BYTES + b'"',
-            "the job has 131,074 bytes as JSON, and at most 131,072 are read: make it smaller",
+            "the job has more than the 131,072 bytes as JSON that are read: make it smaller",
         ),
-        (b"[" + b"1," * 25_000 + b"1]", "the job has 25,002 values, and at most 25,000 are read: write fewer"),
+        (b"[" + b"1," * 25_000 + b"1]", "the job has more than the 25,000 values that are read: write fewer"),
     ],
 )
 def test_what_is_too_large_is_said_in_a_sentence(text: bytes, sentence: str) -> None:
     assert beyond(text) == sentence
+
+
+@pytest.mark.parametrize("text", [b'"' + b"x" * MOST_BYTES + b'"', b"[" + b"1," * MOST_VALUES + b"1]"])
+def test_a_status_that_says_the_sentence_does_not_change_it(text: bytes) -> None:
+    sentence = beyond(text) or ""
+    assert beyond(b"[" + text + b"," + json.dumps({"message": sentence}).encode() + b"]") == sentence != ""
 
 
 @pytest.mark.parametrize(

@@ -61,15 +61,17 @@ _NESTED = _nested(_OBJECT_LEVELS)
 def beyond(text: bytes, what: str = "the job") -> str | None:
     """Returns what is too large about a job, in one sentence; None if nothing is.
 
+    It does not say how much there is: with a status that says so there is more, and the status would be written again.
+
     Args:
         text: The job as JSON, in UTF-8.
         what: What it is called in the sentence.
     """
     if len(text) > MOST_BYTES:
-        return f"{what} has {len(text):,} bytes as JSON, and at most {MOST_BYTES:,} are read: make it smaller"
+        return f"{what} has more than the {MOST_BYTES:,} bytes as JSON that are read: make it smaller"
     structure = _structure(text)
-    if (values := _values(structure)) > MOST_VALUES:
-        return f"{what} has {values:,} values, and at most {MOST_VALUES:,} are read: write fewer"
+    if _values(structure) > MOST_VALUES:
+        return f"{what} has more than the {MOST_VALUES:,} values that are read: write fewer"
     return _too_deep(structure, what)
 
 

@@ -20,6 +20,9 @@ __all__ = ["MISUSED", "examples", "main", "report"]
 _FAILED, MISUSED = 1, 2
 """Exit codes."""
 _PLAIN = "plain"
+_SWITCH_SECONDS = 0.0005
+"""How long a thread keeps the interpreter while another wants it. With Python's 5 ms, each call to the network waits that
+long while a large job is decoded in its thread, and a probe behind strangers waits for seconds."""
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +74,7 @@ def main(arguments: Sequence[str], program: str) -> int:
         copied_labels=CopiedLabels(tuple(options.copy_label)),
         jobs=jobs,
     )
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         asyncio.run(run_operator(settings))
     except (ApiError, PortError) as error:

@@ -21,8 +21,8 @@ _FAILED, MISUSED = 1, 2
 """Exit codes."""
 _PLAIN = "plain"
 _SWITCH_SECONDS = 0.0005
-"""How long a thread keeps the interpreter while another wants it. With Python's 5 ms, each call to the network waits that
-long while a large job is decoded in its thread, and a probe behind strangers waits for seconds."""
+"""How long a thread keeps the interpreter while another wants it. With the 5 ms of Python, a call to the network waits
+as long for a large job that is decoded in its thread, and a probe behind strangers waits for seconds."""
 
 log = logging.getLogger(__name__)
 

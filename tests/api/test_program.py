@@ -76,6 +76,15 @@ def test_what_the_template_has_stays_and_is_not_changed() -> None:
     ]
 
 
+def test_the_volume_has_the_paths_of_its_items() -> None:
+    items = [{"key": "iris.py", "path": "iris.py"}, {"key": "lib_nets.py", "path": "lib/nets.py"}]
+    program = Program.read({"configMap": "iris-1a2b", "entry": "iris.py", "items": items})
+
+    (volume,) = with_program(a_template(), program)["spec"]["volumes"]
+
+    assert volume["configMap"] == {"name": "iris-1a2b", "items": items}
+
+
 def test_null_is_as_left_out() -> None:
     template = a_template(a_container(command=None, workingDir=None, volumeMounts=None), volumes=None)
 

@@ -19,6 +19,12 @@ def test_the_plan_names_the_program(folder: Path) -> None:
     assert "  program    iris.py of the ConfigMap iris" in answer.output.splitlines()
 
 
+ITEMS = JOB.replace(
+    "entry: iris.py}",
+    "entry: iris.py, items: [{key: iris.py, path: iris.py}, {key: lib_nets.py, path: lib/nets.py}]}",
+)
+
+
 def test_its_arguments_are_not_those_of_the_trainer(folder: Path) -> None:
     job = JOB.replace("registry.example/mine:1", "localhost/qtj-trainer:1")
     (folder / "job.yaml").write_text(f"{job}          args: [--no-option-of-the-trainer]\n")
@@ -38,12 +44,20 @@ def test_its_arguments_are_not_those_of_the_trainer(folder: Path) -> None:
             "job.yaml:6: spec.program.entry: there is no iris.py in the ConfigMap iris, which has train.py",
         ),
         (
+            ITEMS,
+            f"{CONFIG_MAP}  iris.py: x\n",
+            "spec.program.items[1].key: there is no lib_nets.py in the ConfigMap iris, which has iris.py",
+        ),
+        (ITEMS.replace("path: iris.py", "path: a.py"), "", "items must have the path of entry: list every file"),
+        (ITEMS.replace("lib/nets", "../nets"), "", "spec.program.items[1].path: must be the path of a file below the"),
+        (ITEMS.replace("lib_", "lib/"), "", "spec.program.items[1].key: must be a key of the ConfigMap: letters, di"),
+        (
             JOB,
             f"{CONFIG_MAP}  iris.py: {'x' * ((1 << 20) + 1)}\n",
             "and a ConfigMap may hold 1,048,576: leave something out",
         ),
     ],
-    ids=["a path", "no entry", "a name", "another key", "too large"],
+    ids=["a path", "no entry", "a name", "another key", "no key", "no item", "a parent", "no key name", "too large"],
 )
 def test_a_mistake_is_one_sentence_with_its_line(folder: Path, job: str, more: str, sentence: str) -> None:
     (folder / "job.yaml").write_text(job + more)

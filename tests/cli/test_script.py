@@ -10,12 +10,13 @@ from qtj.files.documents import Document
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.files.yaml_values import KubectlDumper
 from qtj.script.documents import document_of
-from qtj.script.objects import Identity, Resources, Storage, cluster_job, config_map, local_job, with_owner
+from qtj.script.objects import Identity, Mounted, Resources, Storage, cluster_job, config_map, local_job, with_owner
 from qtj.script.program import Program, job_name, read_program
 from qtj.submit.payload import payload_of
 from qtj.submit.storage import storage_at
 from qtj.terminal.errors import InputError
 from qtj_contract.version import installed_version
+from qtj_operator.api import program as api
 
 TRAINS = """\
 from qtj_trainer import Program
@@ -67,7 +68,7 @@ def test_a_job_of_a_cluster_is_what_a_user_would_write(tmp_path: Path) -> None:
         workers=2,
         resources=Resources(image="lab/trainer:1", cpu="1", memory="4Gi"),
         storage=storage_at("pvc://results", "train"),
-        config_name="train-0123456789",
+        mounted=Mounted(config_name="train-0123456789", paths=["train.py"]),
     )
 
     assert made == yaml.safe_load(GOLDEN)
@@ -121,24 +122,21 @@ def test_the_name_of_the_config_map_follows_its_content(tmp_path: Path) -> None:
     assert len({name(a=b"1"), name(a=b"2"), name(b=b"1"), name(a=b"1", b=b"")}) == 4
 
 
-def test_hidden_files_and_files_in_folders_stay(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "x.csv").write_text("1")
+def test_hidden_files_and_files_of_other_folders_stay(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("1")
     (tmp_path / ".env").write_text("PASSWORD=x")
-
     (tmp_path.parent / "outside.csv").write_text("1")
-    (tmp_path / "my rows.csv").write_text("1")
-    names = ["data/x.csv", ".env", "/etc/passwd", "../outside.csv", "my rows.csv"]
+    names = [".git/config", ".env", "/etc/passwd", "../outside.csv"]
 
     payload = payload_of(program(tmp_path, f"for name in {names}: open(name)"))
 
     assert [*payload.files] == ["train.py"]
     assert payload.notes == (
-        "../outside.csv is not sent: only files beside train.py are",
-        ".env is not sent: only files beside train.py are",
+        "../outside.csv is not sent: only files beside train.py and in folders there are",
+        ".env is not sent: only files beside train.py and in folders there are, and none that is hidden",
+        ".git/config is not sent: only files beside train.py and in folders there are, and none that is hidden",
         "/etc/passwd is not sent: it is a file of this machine, and in a pod the image or a volume has to have it",
-        "data/x.csv is not sent: only files beside train.py are",
-        "my rows.csv is not sent: a ConfigMap takes names of letters, digits, -, _ and dots only, so rename it",
     )
 
 
@@ -150,12 +148,48 @@ def test_a_script_whose_name_no_config_map_takes_is_to_be_renamed(tmp_path: Path
         payload_of(read_program(script, ()))
 
 
-def test_a_module_in_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "nets.py").write_text("")
+def test_modules_and_data_in_folders_travel_with_the_path_of_each_key(tmp_path: Path) -> None:
+    for name in ("lib/__init__.py", "lib/nets.py", "data/my rows.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    given = program(tmp_path, "from lib import nets\nopen('data/my rows.csv')")
 
-    with pytest.raises(InputError, match=r"train.py needs lib/nets.py, and only files beside it"):
-        payload_of(program(tmp_path, "from lib import nets"))
+    payload = payload_of(given)
+    made = config_map(Identity(name="train"), payload.files)
+    job = cluster_job(
+        given,
+        Identity(name="train"),
+        workers=1,
+        resources=None,
+        storage=storage_at("pvc://results", "train"),
+        mounted=Mounted(config_name="train-1", paths=[*payload.files]),
+    )
+
+    assert {key: made["data"][key] for key in made["data"] if key != "train.py"} == {
+        "data_my_rows.csv": "data/my rows.csv",
+        "lib___init__.py": "lib/__init__.py",
+        "lib_nets.py": "lib/nets.py",
+    }
+    read = api.Program.read(job["spec"]["program"])
+    assert read.files(made["data"]) == {name: data.decode() for name, data in payload.files.items()}
+
+
+def test_two_files_with_one_key_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.py").write_text("")
+
+    with pytest.raises(InputError, match=r"^a/b.py and a_b.py have the same key in a ConfigMap, a_b.py: rename one"):
+        payload_of(program(tmp_path, "import a.b, a_b", a_b__py=""))
+
+
+def test_a_folder_that_is_a_link_takes_no_other_files_along(tmp_path: Path) -> None:
+    (there := tmp_path / "there").mkdir()
+    (there / "nets.py").write_text("SECRET = 1")
+    (here := tmp_path / "here").mkdir()
+    (here / "lib").symlink_to(there)
+
+    with pytest.raises(InputError, match=r"^train.py needs lib/nets.py, which is a link to .*there/nets.py: copy that"):
+        payload_of(program(here, "from lib import nets"))
 
 
 def test_more_than_a_config_map_holds_is_refused_with_the_largest_file(tmp_path: Path) -> None:

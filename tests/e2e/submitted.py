@@ -20,11 +20,13 @@ _STORAGE = "spec.template.spec.containers[0].envFrom=[{configMapRef: {name: stor
 
 
 def run(checks: Checks, world: World) -> None:
-    """Submits examples/own_program.py under another name, follows it to its end, fetches what it stored, deletes it."""
+    """Submits examples/own_program.py with a module in a folder, follows it, fetches what it stored, deletes it."""
     store = f"--artifacts=gs://quantum-training/{JOB}-{time.time_ns()}"
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "sent.py"
-        program.write_text((ROOT / "examples/own_program.py").read_text())
+        (Path(folder) / "parts").mkdir()
+        (Path(folder) / "parts/angles.py").write_text("PI = 3.14159\n")
+        program.write_text(f"from parts.angles import PI\n{(ROOT / 'examples/own_program.py').read_text()}")
         followed = _qtj(world, "submit", str(program), store, "--follow", "--set", _STORAGE)
     checks.equal("exit code of the job that was followed", followed.returncode, 0)
     checks.that("its end is shown", f"{JOB} is Complete" in followed.stdout, followed.stdout[-500:] + followed.stderr)

@@ -71,6 +71,25 @@ def test_replicas_and_inference_run_it_beside_its_modules_and_data(laptop: Lapto
     assert list(source["data"]) == ["rows.csv"]
 
 
+def test_a_program_with_folders_runs_as_its_items_say(laptop: Laptop) -> None:
+    text = PROGRAM.replace("import helper", "from lib import helper").replace("rows.csv", "data/rows.csv")
+    files = {"iris.py": text, "lib/helper.py": "RATE = 0.3\n", "data/rows.csv": "1,2\n"}
+    written = job()
+    items = [{"key": path.replace("/", "_"), "path": path} for path in files]
+    written["spec"]["program"]["items"] = items
+    data = {path.replace("/", "_"): text for path, text in files.items()}
+    laptop.write({**config_map(), "data": {**data, "not-listed.py": ""}}, written)
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors
+    seen = {name: saw(laptop, name) for name in ("train.json", "other.json", "infer.json")}
+    assert {(each["rate"], each["rows"]) for each in seen.values()} == {(0.3, "1,2\n")}
+    assert not (laptop.artifacts() / "program/not-listed.py").exists()
+    source = json.loads((laptop.artifacts() / "source/1/source.json").read_text())["iris.py"]
+    assert source["code"] == {name: files[name] for name in ("iris.py", "lib/helper.py")}
+
+
 def test_a_command_and_a_working_directory_of_the_author_stay(laptop: Laptop) -> None:
     program = PROGRAM.replace("import helper", "class helper: RATE = 1").replace("rows.csv", "/opt/program/rows.csv")
     wrapper = "import runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0])"

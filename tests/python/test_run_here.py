@@ -136,11 +136,12 @@ def test_a_function_runs_with_what_it_uses(laptop: Laptop) -> None:
 
 
 def test_a_file_that_a_function_names_travels_with_it_if_it_is_text(laptop: Laptop) -> None:
-    (laptop.folder / "rows.csv").write_text("1,2\n")
+    (laptop.folder / "data").mkdir()
+    (laptop.folder / "data/rows.csv").write_text("1,2\n")
     (laptop.folder / "rows.bin").write_bytes(b"\xff")
 
     def reads() -> None:
-        print(Path("rows.csv").read_text())
+        print(Path("data/rows.csv").read_text())
 
     def reads_numbers() -> None:
         print(Path("rows.bin").read_bytes())

@@ -25,12 +25,16 @@ def program_mistakes(document: Document, *, here: bool) -> Iterator[str]:
     if not written:
         return
     program = Program.read(written)
-    files = document.data.get(("ConfigMap", program.config_map))
-    if files is None and here:
+    data = document.data.get(("ConfigMap", program.config_map))
+    if data is None and here:
         yield document.error(_CONFIG_MAP, _not_in_the_file(program))
-    if files is None:
+    if data is None:
         return
-    if program.entry not in files:
+    for number, item in enumerate(program.items or ()):
+        if item.key not in data:
+            yield document.error(["spec", "program", "items", number, "key"], _not_in_the_map(item.key, program, data))
+    files = program.files(data)
+    if program.entry not in files and not program.items:
         yield document.error(_ENTRY, _not_in_the_map(program.entry, program, files))
     if program.requirements and (name := program.requirements.file):
         if name not in files:

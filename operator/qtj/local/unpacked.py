@@ -10,7 +10,7 @@ from typing import Any
 
 from qtj.local.variables import Configs
 from qtj_contract.whole_file import write_whole
-from qtj_operator.api.program import PROGRAM_FOLDER
+from qtj_operator.api.program import PROGRAM_FOLDER, Program
 
 __all__ = ["moved_text", "unpack", "unpacked"]
 
@@ -28,11 +28,13 @@ def unpack(spec: Mapping[str, Any], configs: Configs, folder: Path) -> None:
     Raises:
         OSError: It cannot be written to.
     """
-    if not (program := spec.get("program")):
+    if not (written := spec.get("program")):
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for name, text in configs.get(("ConfigMap", program["configMap"]), {}).items():
+    program = Program.read(written)
+    for name, text in program.files(configs.get(("ConfigMap", program.config_map), {})).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(folder / name, text.encode())
 
 

@@ -233,14 +233,15 @@ class Job:
 
 
 def _bring_data(script: Path) -> None:
-    """Puts the files of the current folder that a function names beside its script, with which they travel.
+    """Puts the files below the current folder that a function names beside its script, with which they travel.
 
     A link that leads out of the current folder stays a link, which does not travel.
     """
-    for name in read_source(script).data:
-        if Path(name).name == name:
-            bring = os.symlink if elsewhere(Path(name)) else shutil.copyfile
-            bring(Path(name).absolute(), script.parent / name)
+    for name in map(Path, read_source(script).data):
+        if not name.is_absolute() and ".." not in name.parts:
+            bring = os.symlink if elsewhere(Path.cwd(), name) else shutil.copyfile
+            (script.parent / name).parent.mkdir(parents=True, exist_ok=True)
+            bring(name.absolute(), script.parent / name)
 
 
 def _resources(**given: str | None) -> Resources | None:

@@ -7,7 +7,7 @@ import yaml
 
 from qtj.local.history import History
 from qtj.script.documents import ProgramOptions
-from qtj.script.objects import Identity, Storage, cluster_job, config_map
+from qtj.script.objects import Identity, Mounted, Storage, cluster_job, config_map
 from qtj.script.program import job_name, read_program
 from qtj.submit.payload import payload_of
 from qtj.terminal.errors import InputError
@@ -33,5 +33,6 @@ def packed(script: Path, options: ProgramOptions) -> str:
         what = "and on this machine only text travels with a function"
         raise InputError(f"{script.stem} names {others}, {what}: name it by its whole path")
     storage = Storage(uri=(History().root.absolute() / identity.name).as_uri())
-    job = cluster_job(program, identity, options.workers or 1, None, storage, data["metadata"]["name"])
+    mounted = Mounted(config_name=data["metadata"]["name"], paths=[*payload.files])
+    job = cluster_job(program, identity, options.workers or 1, None, storage, mounted)
     return yaml.safe_dump_all([data, job], sort_keys=False)

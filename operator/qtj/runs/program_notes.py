@@ -45,7 +45,8 @@ def _lacking(document: Document) -> Iterator[str]:
     if program is None or program.requirements is None:
         return
     packages, name = program.requirements.packages, program.requirements.file
-    text = "\n".join(packages or ()) if name is None else document.data["ConfigMap", program.config_map][name]
+    files = program.files(document.data.get(("ConfigMap", program.config_map), {}))
+    text = "\n".join(packages or ()) if name is None else files[name]
     if lacking := not_installed(requirements_in(text)):
         yield lacking
 

@@ -5,6 +5,7 @@ They are what a user would write, so no field has a value that it has anyway.
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,17 @@ from qtj.script.program import Program
 from qtj_contract.version import installed_version
 from qtj_operator.api.names import KIND, NEWEST_API_VERSION
 
-__all__ = ["Identity", "Resources", "Storage", "cluster_job", "config_map", "local_job", "with_owner"]
+__all__ = [
+    "Identity",
+    "Mounted",
+    "Resources",
+    "Storage",
+    "cluster_job",
+    "config_map",
+    "key_of",
+    "local_job",
+    "with_owner",
+]
 
 Manifest = dict[str, Any]
 
@@ -74,6 +85,26 @@ class Identity:
         return {"name": self.name} | ({"namespace": self.namespace} if self.namespace else {})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounted:
+    """The ConfigMap that pods mount.
+
+    Attributes:
+        config_name: Its name.
+        paths: The files of the program, as they are to be in its folder.
+    """
+
+    config_name: str
+    paths: Sequence[str]
+
+    @property
+    def fields(self) -> Manifest:
+        """Fields of `spec.program`: the keys are listed only where they are not the names of the files."""
+        items = [{"key": key_of(path), "path": path} for path in self.paths]
+        as_named = all(each["key"] == each["path"] for each in items)
+        return {"configMap": self.config_name} | ({} if as_named else {"items": items})
+
+
 def local_job(program: Program, name: str, workers: int, storage: Storage) -> Manifest:
     """Returns the job that runs a program of this machine, where it is."""
     command = ["python", program.path.name]
@@ -82,7 +113,7 @@ def local_job(program: Program, name: str, workers: int, storage: Storage) -> Ma
 
 
 def cluster_job(
-    program: Program, identity: Identity, workers: int, resources: Resources | None, storage: Storage, config_name: str
+    program: Program, identity: Identity, workers: int, resources: Resources | None, storage: Storage, mounted: Mounted
 ) -> Manifest:
     """Returns the job that runs a program from a ConfigMap.
 
@@ -92,20 +123,27 @@ def cluster_job(
         workers: How many workers train.
         resources: What each of them gets; None on this machine, where they share what there is.
         storage: Where results are stored.
-        config_name: The name of the ConfigMap.
+        mounted: The ConfigMap.
     """
     container = _container(program, resources.image if resources else None)
     container |= {"resources": resources.fields} if resources else {}
     job = _job(identity, program, workers, storage, container)
     requirements = {"requirements": {"file": program.requirements.name}} if program.requirements else {}
-    job["spec"] = {"program": {"configMap": config_name, "entry": program.path.name, **requirements}, **job["spec"]}
+    source = {**mounted.fields, "entry": program.path.name, **requirements}
+    job["spec"] = {"program": source, **job["spec"]}
     return job
 
 
+def key_of(path: str) -> str:
+    """Returns the key of a file in a ConfigMap: its path, with _ in place of what a key cannot have."""
+    return re.sub(r"[^-._a-zA-Z0-9]", "_", path)
+
+
 def config_map(identity: Identity, files: Mapping[str, bytes]) -> Manifest:
-    """Returns the ConfigMap with the files of a program, named by the job and by their content."""
-    texts = {name: text for name, data in files.items() if (text := _text(data)) is not None}
-    others = {name: base64.b64encode(data).decode() for name, data in files.items() if name not in texts}
+    """Returns the ConfigMap with the files of a program, by their paths, named by the job and by their content."""
+    keys = {key_of(path): data for path, data in files.items()}
+    texts = {key: text for key, data in keys.items() if (text := _text(data)) is not None}
+    others = {key: base64.b64encode(data).decode() for key, data in keys.items() if key not in texts}
     name = f"{identity.name}-{_digest(files)}"
     return {
         "apiVersion": "v1",

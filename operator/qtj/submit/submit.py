@@ -14,7 +14,7 @@ from qtj.files.documents import Document, read_file
 from qtj.files.settings import Setting
 from qtj.files.yaml_values import KubectlDumper
 from qtj.script.documents import ProgramOptions, document_of
-from qtj.script.objects import Identity, Resources, cluster_job, config_map
+from qtj.script.objects import Identity, Mounted, Resources, cluster_job, config_map, key_of
 from qtj.script.program import is_program, job_name, read_program
 from qtj.submit.payload import payload_of
 from qtj.submit.send import Submission, send
@@ -129,10 +129,10 @@ def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
         order.program.workers or 1,
         order.resources or Resources(),
         storage,
-        data["metadata"]["name"],
+        Mounted(config_name=data["metadata"]["name"], paths=[*payload.files]),
     )
     document = document_of(program, job, settings)
-    texts = {name: content.decode(errors="replace") for name, content in payload.files.items()}
+    texts = {key_of(name): content.decode(errors="replace") for name, content in payload.files.items()}
     document.data = {("ConfigMap", data["metadata"]["name"]): texts}
     _check(document)
     if order.namespace is None:

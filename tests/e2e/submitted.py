@@ -1,4 +1,4 @@
-"""A program becomes a job by one command, without an image of its own and without YAML."""
+"""A program becomes a job by one command, or by a cell of a notebook, without an image of its own and without YAML."""
 
 import os
 import subprocess
@@ -10,13 +10,21 @@ from pathlib import Path
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, exists, get, wait_until
 from tests.e2e.world import World
+from tests.python.kernel import run_cells
 
 __all__ = ["run"]
 
-JOB = "sent"
+JOB, NOTED = "sent", "noted"
 _SECONDS = 900
 _STORAGE = "spec.template.spec.containers[0].envFrom=[{configMapRef: {name: storage}}]"
 """Where the storage emulator of the test cluster is."""
+_CELLS = (
+    "import qtj\njob = qtj.Job.from_program('{script}', settings=['{storage}'])",
+    "job = job.submit(artifacts='{store}', namespace='{namespace}')",
+    "job.follow()",
+    "print(job.phase, job.status['progress']['epoch'], sorted(job.metrics))",
+    "print(job.delete())",
+)
 
 
 def run(checks: Checks, world: World) -> None:
@@ -36,6 +44,20 @@ def run(checks: Checks, world: World) -> None:
     checks.equal("exit code of qtj delete", deleted.returncode, 0)
     where = ("-n", world.namespace, "configmap", config_map)
     wait_until("the ConfigMap is gone with its job", lambda: not exists(*where), 90)
+    _in_a_notebook(checks, world)
+
+
+def _in_a_notebook(checks: Checks, world: World) -> None:
+    """Submits, follows and deletes a job from a notebook on a kernel of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / f"{NOTED}.py"
+        script.write_text((ROOT / "examples/own_program.py").read_text())
+        store = f"gs://quantum-training/{NOTED}-{time.time_ns()}"
+        values = {"script": script, "storage": _STORAGE, "store": store, "namespace": world.namespace}
+        *_, followed, told, deleted = run_cells(Path(folder), *(each.format(**values) for each in _CELLS))
+    checks.that("the notebook shows its end", f"{NOTED} is Complete" in followed, followed[-500:])
+    checks.equal("what the notebook knows of the job", told, "Complete 10 ['mse']\n")
+    checks.that("the notebook deletes it", f"{NOTED} is deleted" in deleted, deleted)
 
 
 def _fetch(checks: Checks, world: World) -> None:

@@ -56,7 +56,7 @@ def _in_a_notebook(checks: Checks, world: World) -> None:
         values = {"script": script, "storage": _STORAGE, "store": store, "namespace": world.namespace}
         *_, followed, told, deleted = run_cells(Path(folder), *(each.format(**values) for each in _CELLS))
     checks.that("the notebook shows its end", f"{NOTED} is Complete" in followed, followed[-500:])
-    checks.equal("what the notebook knows of the job", told, "Complete 10 ['mse']\n")
+    checks.equal("what the notebook knows of the job", told, "Complete 5 ['mse']\n")
     checks.that("the notebook deletes it", f"{NOTED} is deleted" in deleted, deleted)
 
 

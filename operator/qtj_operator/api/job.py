@@ -237,7 +237,8 @@ class Job:
     @property
     def names_scheduler(self) -> bool:
         """Whether the leader's pod is for another scheduler than that of Kubernetes."""
-        return self.template(self.leader.role).spec.scheduler_name not in {None, "", _DEFAULT_SCHEDULER}
+        named = self.template(self.leader.role).spec.scheduler_name
+        return bool(named and named != _DEFAULT_SCHEDULER)
 
     @property
     def counts_per_checkpoint(self) -> bool:

@@ -151,5 +151,5 @@ async def test_a_cluster_without_pod_groups_is_named_as_such() -> None:
     obstacle = await act(client, JOB, [Create.of(PODS[0]), Create.of(pod_group(JOB))])
 
     assert obstacle is not None
-    assert "which this cluster does not serve: install the coscheduling plugin" in obstacle.message
+    assert "which this cluster does not serve: enable those of Kubernetes" in obstacle.message
     assert client.writes == ["create podgroups qcnn"]

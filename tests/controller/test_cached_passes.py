@@ -79,7 +79,7 @@ async def test_a_settled_job_costs_no_request(life: Callable[[Lab], Awaitable[No
 async def test_a_gang_that_is_placed_costs_no_request_either() -> None:
     lab = Watched()
     await running(lab, runPolicy=GANG)
-    asked = lab.reads.count("get podgroups qcnn")
+    asked = lab.reads.count("list podgroups *")
     lab.client.calls.clear()
 
     await lab.settles()

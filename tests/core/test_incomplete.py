@@ -7,7 +7,7 @@ import pytest
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.core.decision import Create, Delete, Kind, Restore
-from qtj_operator.core.pod_group import PodGroup
+from qtj_operator.core.pod_group import PodGroup, PodGroups
 from qtj_operator.manifests.service import replica_service
 from tests.core.created import created
 from tests.core.world import later, new_job, running_job, starting_job, trained_job
@@ -182,7 +182,7 @@ def test_a_gang_gets_its_group_before_its_pods() -> None:
 
 
 def test_a_group_that_is_there_is_left_alone() -> None:
-    world = replace(running_job(runPolicy=GANG), pod_group=PodGroup("1", 2))
+    world = replace(running_job(runPolicy=GANG), pod_groups=PodGroups(current=PodGroup("qcnn", "1", 2)))
 
     assert world.decide().actions == ()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.core.decision import Create, Delete, Kind, Restore
-from qtj_operator.core.pod_group import PodGroup
+from qtj_operator.core.pod_group import PodGroup, PodGroups
 from tests.core.world import (
     World,
     complete_job,
@@ -170,7 +170,8 @@ def test_a_queued_job_enters_its_queue_again_as_a_group_of_the_new_size() -> Non
 
 def test_the_group_of_a_gang_gets_the_new_number_before_its_pods_are_there() -> None:
     gang = running_job(runPolicy={"schedulingPolicy": {"gang": True}})
-    world = World(job=gang.job, pods=gang.pods, services=gang.services, pod_group=PodGroup("7", 2))
+    groups = PodGroups(current=PodGroup("qcnn", "7", 2))
+    world = World(job=gang.job, pods=gang.pods, services=gang.services, pod_groups=groups)
 
     actions = scaled(world, Worker=3).recorded().without_pods().decide().actions
 

@@ -8,7 +8,7 @@ from tests.e2e.kubectl import get
 from tests.rights import CHECKED_BY_ADMISSION, Right, denied, requests_of, rights_of, unused
 from tools.cluster.control_plane import AUDIT_LOG, AUDITED
 
-__all__ = ["OPTIONAL", "USED_ELSEWHERE", "now", "rights"]
+__all__ = ["OF_A_NEWER_CLUSTER", "OPTIONAL", "USED_ELSEWHERE", "now", "rights"]
 
 USED_ELSEWHERE = frozenset(
     {
@@ -17,11 +17,17 @@ USED_ELSEWHERE = frozenset(
         Right("delete", "quantumtrainingstudies.quantumtraining.dev"),  # the same
         Right("patch", "quantumtrainingjobs.quantumtraining.dev"),  # a study is suspended
         *(
-            Right("get", resource) for resource in ("deployments.apps", "jobs.batch", "pods", "services")
+            Right("get", resource)
+            for resource in ("deployments.apps", "jobs.batch", "pods", "services", "podgroups.scheduling.x-k8s.io")
         ),  # the name of a child is taken
     }
 )
 """What a run may do without: tests/controller/test_rights.py uses each of them."""
+
+OF_A_NEWER_CLUSTER = frozenset(
+    Right(verb, "podgroups.scheduling.k8s.io") for verb in ("create", "delete", "get", "patch")
+)
+"""Not used before Kubernetes 1.37: tests/controller/test_native_gangs.py uses each of them."""
 
 OPTIONAL = Right("get", "nodes")
 """Asked for before a pod is deleted by force, also without the component deploy/node-reader."""
@@ -38,5 +44,5 @@ def rights(checks: Checks, since: str) -> None:
     roles = [get("clusterrole", "qtj-operator"), get(*OPERATOR, "role", "qtj-operator-lease")]
     checks.note(f"{len(requests)} requests of the operator are in {AUDIT_LOG}")
     checks.equal("nothing that the operator asked for was denied", denied(requests), [])
-    left = rights_of(roles) - USED_ELSEWHERE - {CHECKED_BY_ADMISSION}
+    left = rights_of(roles) - USED_ELSEWHERE - OF_A_NEWER_CLUSTER - {CHECKED_BY_ADMISSION}
     checks.equal("the operator used each of its rights", unused(left, requests), [])

@@ -11,7 +11,7 @@ from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.probe import probe_pod
-from qtj_operator.manifests.queueing import pod_group
+from qtj_operator.manifests.queueing import native_pod_group, pod_group
 from qtj_operator.manifests.service import replica_service
 from qtj_operator.manifests.tensorboard import BUILT, tensorboard_deployment, tensorboard_service
 from tests.jobs import a_template, stored_job
@@ -37,6 +37,7 @@ def children(job: Job) -> dict[str, Manifest]:
         "probe": probe_pod(job, job.leader, 1),
         "Service": replica_service(job, job.leader),
         "PodGroup": pod_group(job),
+        "PodGroup of Kubernetes": native_pod_group(job, 1),
         "TensorBoard": tensorboard_deployment(job, board, "board:1"),
         "TensorBoard's Service": tensorboard_service(job, board),
         "inference": inference_job(job, inference, None),

@@ -15,7 +15,7 @@ from qtj_operator.api.status import WeightsStatus
 from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
-from qtj_operator.manifests.queueing import pod_group
+from qtj_operator.manifests.queueing import native_pod_group, pod_group
 from qtj_operator.manifests.service import replica_service, replicas_of_services
 from qtj_operator.manifests.tensorboard import tensorboard_deployment, tensorboard_service
 from tests.jobs import a_container, a_job, a_template
@@ -47,6 +47,12 @@ GANG = a_job(
     evaluator=True,
     runPolicy={"schedulingPolicy": {"gang": True}},
     template=a_template(schedulerName="together", priorityClassName="nightly"),
+)
+NATIVE_GANG = a_job(
+    workers=1,
+    evaluator=True,
+    runPolicy={"schedulingPolicy": {"gang": True}},
+    template=a_template(priorityClassName="nightly"),
 )
 
 
@@ -95,9 +101,9 @@ WITH_REQUIREMENTS = a_job(
 )
 
 
-def replicas(job: Job) -> Iterable[Manifest]:
+def replicas(job: Job, *, native: bool = False) -> Iterable[Manifest]:
     yield from (replica_service(job, replica) for replica in replicas_of_services(job).values())
-    yield from (replica_pod(job, replica, attempt=1) for replica in job.replicas())
+    yield from (replica_pod(job, replica, attempt=1, native=native) for replica in job.replicas())
 
 
 def inference(job: Job) -> Iterable[Manifest]:
@@ -123,6 +129,7 @@ SHAPES = {
     "mirrored": replicas(a_job(workers=1, strategy="Mirrored")),
     "queued": replicas(a_job(workers=1, runPolicy={"schedulingPolicy": {"queueName": "quantum"}})),
     "gang": (*replicas(GANG), pod_group(GANG)),
+    "gang-of-kubernetes": (*replicas(NATIVE_GANG, native=True), native_pod_group(NATIVE_GANG, 1)),
     "own-template": replicas(a_job(replicaSpecs={"Chief": {}, "Worker": {"template": OWN_TEMPLATE}})),
     "inference": inference(a_job(circuit={"qubits": 8}, inference={"args": ["infer", "--shots=0"], "backoffLimit": 1})),
     "inference-in-the-leaders-own-template": inference(

@@ -53,6 +53,7 @@ class Group:
 
 
 KUBERNETES = Group("kubernetes")
+GANGS = Group("gangs")
 ADDONS = Group("addons")
 POD_GROUPS = "manifests/coscheduling/crd.yaml"
 COSCHEDULING = Group("coscheduling", "sigs.k8s.io/scheduler-plugins", (POD_GROUPS,))
@@ -69,11 +70,9 @@ STAGES = tuple(f"kustomize/stage/{stage}.yaml" for stage in _STAGES)
 KWOK = Group("kwok", "sigs.k8s.io/kwok", STAGES)
 PEER_CRD, PEER_ROLE = "manifests/base/crds/kubeflow.org_tfjobs.yaml", "manifests/base/rbac/role.yaml"
 PEER = Group("peer", "github.com/kubeflow/training-operator", (PEER_CRD, PEER_ROLE))
-GROUPS: Mapping[str, Group] = {
-    group.name: group
-    for group in (KUBERNETES, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, KREW, ARGOCD, KWOK, PEER)
-}
-LONG = frozenset({ARGOCD.name, KWOK.name, PEER.name})
+_ALL = (KUBERNETES, GANGS, ADDONS, COSCHEDULING, PAUSE, WORKFLOWS, HELM, KSTATUS, LUA, KREW, ARGOCD, KWOK, PEER)
+GROUPS: Mapping[str, Group] = {group.name: group for group in _ALL}
+LONG = frozenset({GANGS.name, ARGOCD.name, KWOK.name, PEER.name})
 """Groups that are built only if they are named: they take as long as all others together."""
 
 
@@ -98,7 +97,10 @@ NEEDS: Mapping[str, Needs] = {
             **dict.fromkeys((WORKFLOWS, HELM, KSTATUS, LUA, KREW), ()),
         },
     ),
-    "long": Needs("the tests with Argo CD", {KUBERNETES: ("kube-controller-manager",), ARGOCD: ()}),
+    "long": Needs(
+        "the tests with Argo CD and with gangs of Kubernetes",
+        {KUBERNETES: ("kube-controller-manager",), ARGOCD: (), GANGS: ()},
+    ),
     "trainer": Needs("the trainer's tests with an object store", {ADDONS: ("fake-gcs-server",)}),
     "cluster": Needs("the cluster and end-to-end tests", dict.fromkeys((KUBERNETES, ADDONS, COSCHEDULING, PAUSE), ())),
 }
@@ -106,6 +108,10 @@ NEEDS: Mapping[str, Needs] = {
 
 def go_mods() -> list[Path]:
     return [group.folder / "go.mod" for group in GROUPS.values()]
+
+
+def go_mod_of(group: Group) -> str:
+    return (group.folder / "go.mod").read_text()
 
 
 def program(group: Group, name: str) -> str:
@@ -168,7 +174,8 @@ def compile_program(group: Group, package: str) -> None:
     draft = group.home / "draft"
     shutil.rmtree(draft, ignore_errors=True)
     env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(draft)}
-    flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version()))
+    pins = GANGS if group is GANGS else KUBERNETES  # what the program is, or else what it is for
+    flags = ("-trimpath", "-buildvcs=false", "-ldflags", ldflags(kubernetes_version(go_mod_of(pins))))
     run("go", "install", *flags, package, cwd=group.folder, env=env)
     (built,) = draft.iterdir()
     target = Path(program(group, label(package)))
@@ -186,7 +193,7 @@ def keep(group: Group, path: str) -> None:
 
 def packages(group: Group) -> list[str]:
     """What is built in a group: the tools that its go.mod names, or else its own program."""
-    go_mod = (group.folder / "go.mod").read_text()
+    go_mod = go_mod_of(group)
     blocks = re.findall(r"^tool \(\n(.*?)^\)", go_mod, re.MULTILINE | re.DOTALL)
     alone = re.findall(r"^tool ([^(\s]+)$", go_mod, re.MULTILINE)
     return [*" ".join(blocks).split(), *alone] or [f"quantumtraining.dev/tools/cluster/tools/{group.name}"]
@@ -200,7 +207,7 @@ def label(package: str) -> str:
 
 def kubernetes_version(go_mod: str | None = None) -> str:
     """The Kubernetes version that the pins name, as in `1.34.4`."""
-    return pinned(go_mod if go_mod is not None else (KUBERNETES.folder / "go.mod").read_text(), "k8s.io/kubernetes")
+    return pinned(go_mod if go_mod is not None else go_mod_of(KUBERNETES), "k8s.io/kubernetes")
 
 
 def pinned(go_mod: str, module: str) -> str:

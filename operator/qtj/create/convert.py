@@ -62,8 +62,8 @@ _SAME_MEANING = ("Never", "ExitCode")
 _REMARKS = {
     ("enableDynamicWorker",): "the number of replicas is fixed here",
     ("runPolicy", "managedBy"): "it names a controller of TFJobs: left out",
-    ("runPolicy", "schedulingPolicy", "minAvailable"): "a gang is always whole here: gang: true, which needs the "
-    "scheduler's name in the template",
+    ("runPolicy", "schedulingPolicy", "minAvailable"): "a gang is always whole here: gang: true, which needs "
+    "pod groups of Kubernetes 1.37, or else the name of the plugin's scheduler in the template",
     ("runPolicy", "schedulingPolicy", "minResources"): "a gang's resources are those of its pods",
     ("runPolicy", "schedulingPolicy", "priorityClass"): "set priorityClassName in the template",
     ("runPolicy", "schedulingPolicy", "queue"): "name Kueue's LocalQueue in runPolicy.schedulingPolicy.queueName",

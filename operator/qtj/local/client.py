@@ -12,10 +12,15 @@ __all__ = ["MemoryClient"]
 
 
 class MemoryClient:
-    """A `qtj_operator.controller.client.Client` on a cluster in memory."""
+    """A `qtj_operator.controller.client.Client` on a cluster in memory.
+
+    Attributes:
+        unserved: What its API does not have, as most clusters.
+    """
 
     def __init__(self, store: ClusterStore) -> None:
         self._store = store
+        self.unserved = frozenset({Resource.NATIVE_POD_GROUPS})
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
@@ -33,6 +38,8 @@ class MemoryClient:
         fresh: bool = False,
     ) -> Sequence[Object]:
         """See `Client.list`."""
+        if resource in self.unserved:
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         return list(self._store.select(resource, namespace, labels))
 
     async def events_about(self, namespace: str, uid: str) -> Sequence[Object]:

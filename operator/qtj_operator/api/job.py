@@ -45,6 +45,8 @@ __all__ = [
 
 C = TypeVar("C", bound=Mapping[str, Any])
 
+_DEFAULT_SCHEDULER = "default-scheduler"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ReplicaId:
@@ -231,6 +233,12 @@ class Job:
         """Whether a scheduler has to place all training replicas or none."""
         policy = self.policy.scheduling_policy
         return policy is not None and bool(policy.gang)
+
+    @property
+    def names_scheduler(self) -> bool:
+        """Whether the leader's pod is for another scheduler than that of Kubernetes."""
+        named = self.template(self.leader.role).spec.scheduler_name
+        return bool(named and named != _DEFAULT_SCHEDULER)
 
     @property
     def counts_per_checkpoint(self) -> bool:

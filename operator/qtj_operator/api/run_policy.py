@@ -61,9 +61,10 @@ class SchedulingPolicy(Model):
     )
     gang: StrictBool | None = Field(
         None,
-        description="Places all training replicas or none: a PodGroup of the coscheduling plugin "
-        "(scheduling.x-k8s.io/v1alpha1) is created and every replica's pod names it. The cluster has to serve "
-        "PodGroups, and `schedulerName` in the template has to name a scheduler that supports them.",
+        description="Places all training replicas or none: a PodGroup is created and every replica's pod names it. The "
+        "cluster has to serve those of Kubernetes (scheduling.k8s.io/v1beta1, from 1.37, off by default) or those of "
+        "the coscheduling plugin (scheduling.x-k8s.io/v1alpha1). For the plugin, `schedulerName` in the template has "
+        "to name its scheduler.",
     )
 
 

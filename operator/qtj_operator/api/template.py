@@ -158,6 +158,8 @@ class PodSpec(_Part):
     host_network: Any = None
     dns_policy: Any = None
     dns_config: Any = None
+    scheduler_name: Any = None
+    priority_class_name: Any = None
 
     @property
     def on_host_network(self) -> bool:

@@ -26,15 +26,17 @@ _RESOURCES = {
     Kind.JOB: Resource.JOBS,
     Kind.POD: Resource.PODS,
     Kind.POD_GROUP: Resource.POD_GROUPS,
+    Kind.NATIVE_POD_GROUP: Resource.NATIVE_POD_GROUPS,
     Kind.QUANTUM_TRAINING_JOB: Resource.QUANTUM_TRAINING_JOBS,
     Kind.SERVICE: Resource.SERVICES,
 }
 
-_BEFORE_PODS = {Kind.SERVICE, Kind.POD_GROUP}
+_BEFORE_PODS = {Kind.SERVICE, Kind.POD_GROUP, Kind.NATIVE_POD_GROUP}
 
 _NO_POD_GROUPS = (
-    "spec.runPolicy.schedulingPolicy.gang needs PodGroups, which this cluster does not serve: install the coscheduling "
-    "plugin (scheduling.x-k8s.io/v1alpha1), or create the job without gang"
+    "spec.runPolicy.schedulingPolicy.gang needs PodGroups, which this cluster does not serve: enable those of "
+    "Kubernetes (scheduling.k8s.io/v1beta1, from 1.37), install the coscheduling plugin "
+    "(scheduling.x-k8s.io/v1alpha1), or create the job without gang"
 )
 
 
@@ -106,7 +108,7 @@ async def _all(requests: Iterable[Awaitable[Obstacle | None]]) -> list[Obstacle]
 
 async def _carry_out(client: Client, job: Job, action: Action) -> Obstacle | None:
     if isinstance(action, Create):
-        return await _create(client, job, action.manifest)
+        return await _create(client, job, _RESOURCES[action.kind], action.manifest)
     try:
         if isinstance(action, Delete):
             resource = _RESOURCES[action.kind]
@@ -150,9 +152,9 @@ async def _restore(client: Client, job: Job, action: Restore) -> None:
         raise
 
 
-async def _create(client: Client, job: Job, manifest: Manifest) -> Obstacle | None:
+async def _create(client: Client, job: Job, resource: Resource, manifest: Manifest) -> Obstacle | None:
     """Creates a child; one that exists is accepted if it is ours, because then only our reading was stale."""
-    resource, called = _RESOURCES[Kind(manifest["kind"])], f"{manifest['kind']} {manifest['metadata']['name']}"
+    called = f"{manifest['kind']} {manifest['metadata']['name']}"
     try:
         await client.create(resource, manifest)
     except ApiError as error:

@@ -34,6 +34,7 @@ class Resource(Enum):
     DEPLOYMENTS = ("/apis/apps/v1", "deployments")
     JOBS = ("/apis/batch/v1", "jobs")
     POD_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups")
+    NATIVE_POD_GROUPS = ("/apis/scheduling.k8s.io/v1beta1", "podgroups")
     EVENTS = ("/api/v1", "events")
     NODES = ("/api/v1", "nodes")
     NAMESPACES = ("/api/v1", "namespaces")

@@ -7,7 +7,7 @@ from datetime import datetime
 from qtj_operator.api.job import EVALUATOR, Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
 from qtj_operator.controller.children import is_controlled_by, is_of_earlier
-from qtj_operator.controller.client import Client, Object, ProgressSource, Resource
+from qtj_operator.controller.client import ApiError, Client, Object, ProgressSource, Resource
 from qtj_operator.controller.memory import JobMemory
 from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group
 from qtj_operator.controller.slices import in_slices
@@ -16,8 +16,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.overdue import is_late
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.pod_group import PodGroup
-from qtj_operator.manifests.queueing import members
+from qtj_operator.core.pod_group import NO_POD_GROUPS, PodGroup, PodGroups
 
 __all__ = ["observe"]
 
@@ -52,7 +51,7 @@ async def observe(
         platform=platform,
         pods=replicas,
         services={service.name: service for service in [memory.services(raw) async for raw in in_slices(own)]},
-        pod_group=await _pod_group(client, job, replicas),
+        pod_groups=await _pod_groups(client, job, replicas),
         inference=_inference(job, inference, pods),
         earlier=_names_of_earlier(job, (*pods, *services)),
     )
@@ -79,18 +78,29 @@ def _main(raw: Object, mains: Mapping[str, str]) -> str | None:
     return mains.get(raw["metadata"]["labels"].get(LABEL_ROLE))
 
 
-async def _pod_group(client: Client, job: Job, pods: Sequence[Pod]) -> PodGroup | None:
+async def _pod_groups(client: Client, job: Job, pods: Sequence[Pod]) -> PodGroups:
     """Asks only where one is wanted, for most clusters serve none, and only until all replicas have a node.
 
     PodGroups are not watched. A gang that has been placed needs its group no more, and counts as if it had one.
     """
     if not job.gang:
-        return None
+        return NO_POD_GROUPS
     placed = len(pods) == job.size and not any(pod.unplaced for pod in pods)
     if placed or job.is_trained or job.is_over:
-        return PodGroup(version="", min_member=members(job))
-    found = await client.get(Resource.POD_GROUPS, job.namespace, job.name)
-    return parse_pod_group(found) if found is not None and is_controlled_by(found, job.uid) else None
+        return PodGroups.placed(job)
+    native, plugin = [await _listed(client, job, each) for each in (Resource.NATIVE_POD_GROUPS, Resource.POD_GROUPS)]
+    return PodGroups.of(job, native, plugin)
+
+
+async def _listed(client: Client, job: Job, resource: Resource) -> Sequence[PodGroup] | None:
+    """Returns a job's groups; None where the cluster does not serve them, or rights from before do not allow it."""
+    try:
+        found = await client.list(resource, job.namespace, {LABEL_JOB: job.name})
+    except ApiError as error:
+        if error.code in {403, 404}:
+            return None
+        raise
+    return [parse_pod_group(raw) for raw in found if is_controlled_by(raw, job.uid)]
 
 
 def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> InferenceRun | None:

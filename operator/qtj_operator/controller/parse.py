@@ -124,8 +124,11 @@ def parse_service(raw: Mapping[str, Any]) -> Service:
 
 
 def parse_pod_group(raw: Mapping[str, Any]) -> PodGroup:
-    """Reads a PodGroup."""
-    return PodGroup(raw["metadata"]["resourceVersion"], (raw.get("spec") or {}).get("minMember"))
+    """Reads a PodGroup of either API: each has the number of its members in a field of its own."""
+    meta, spec = raw["metadata"], raw.get("spec") or {}
+    gang = (spec.get("schedulingPolicy") or {}).get("gang") or {}
+    members = spec.get("minMember", gang.get("minCount"))
+    return PodGroup(meta["name"], meta["resourceVersion"], members, "deletionTimestamp" in meta)
 
 
 def parse_readiness(raw: Mapping[str, Any]) -> bool:

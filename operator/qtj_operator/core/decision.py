@@ -38,6 +38,7 @@ class Kind(StrEnum):
     DEPLOYMENT = "Deployment"
     JOB = "Job"
     POD_GROUP = "PodGroup"
+    NATIVE_POD_GROUP = "PodGroup.scheduling.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)

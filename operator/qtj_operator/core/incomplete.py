@@ -17,7 +17,7 @@ from qtj_operator.core.removal import removal
 from qtj_operator.core.service import Service
 from qtj_operator.core.status import is_training
 from qtj_operator.manifests.pod import replica_pod
-from qtj_operator.manifests.queueing import members, pod_group
+from qtj_operator.manifests.queueing import member_count, members, native_pod_group, pod_group
 from qtj_operator.manifests.service import replica_service, replicas_of_services, service_selector, service_spec
 
 __all__ = ["drifted", "incomplete"]
@@ -40,10 +40,11 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
         if name not in seen.services
     ]
     pods: list[Action] = [
-        Create(Kind.POD, partial(replica_pod, seen.job, replica, seen.attempt)) for replica in seen.missing
+        Create(Kind.POD, partial(replica_pod, seen.job, replica, seen.attempt, native=seen.pod_groups.native))
+        for replica in seen.missing
     ]
-    if seen.job.gang and not seen.pod_group:
-        missing.append(Create.of(pod_group(seen.job)))
+    if seen.job.gang and not seen.pod_groups.current:
+        missing.append(_group(seen))
     leaving = removal((pod for pod in seen.current if pod.deleting), now)
     if seen.job.edited and (missing or pods):
         facts = () if _trains_without(seen) else (_spec_changed(seen),)
@@ -53,7 +54,7 @@ def incomplete(seen: Observed, now: datetime) -> Verdict | None:
     # From here on, pods wait only for the cluster: `pendingDeadlineSeconds` counts.
     report = NO_REPORT if seen.job.status.attempt_start_time else Report(attempt_start_time=now)
     unwanted = _unwanted_services(seen, services) if missing or pods else ()
-    actions = (*leaving.deletions, *unwanted, *_group_restored(seen), *missing, *pods)
+    actions = (*leaving.deletions, *unwanted, *_groups_restored(seen), *missing, *pods)
     verdict = act_or_wait(actions, leaving.wake_at, report=report)
     return None if verdict == Wait() else verdict
 
@@ -92,11 +93,24 @@ def _spec_changed(seen: Observed) -> Fact:
     return conditions.not_running(Reason.SPEC_CHANGED, message)
 
 
-def _group_restored(seen: Observed) -> Iterator[Restore]:
-    """Yields how a gang's group gets as many members as the gang has, which changes with a spec that has not run."""
-    wanted, found = members(seen.job), seen.pod_group
-    if seen.job.gang and found is not None and found.min_member != wanted:
-        yield Restore(Kind.POD_GROUP, seen.job.name, found.version, {"minMember": wanted})
+def _group(seen: Observed) -> Create:
+    if seen.pod_groups.native:
+        return Create(Kind.NATIVE_POD_GROUP, partial(native_pod_group, seen.job, seen.attempt))
+    return Create(Kind.POD_GROUP, partial(pod_group, seen.job))
+
+
+def _groups_restored(seen: Observed) -> Iterator[Restore | Delete]:
+    """Yields how a gang's group gets as many members as the gang has, which changes with a spec that has not run.
+
+    Groups of earlier attempts, whose pods are gone, are deleted.
+    """
+    groups = seen.pod_groups
+    kind = Kind.NATIVE_POD_GROUP if groups.native else Kind.POD_GROUP
+    for group in groups.former:
+        yield Delete(kind, group.name, group.version)
+    if seen.job.gang and groups.current and groups.current.min_member != members(seen.job):
+        fields = member_count(seen.job, native=groups.native)
+        yield Restore(kind, groups.current.name, groups.current.version, fields)
 
 
 def drifted(seen: Observed, _now: datetime) -> Act | None:

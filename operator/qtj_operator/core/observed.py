@@ -41,7 +41,7 @@ from qtj_operator.core.observed_tensorboard import Board
 from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.pod_group import PodGroup
+from qtj_operator.core.pod_group import NO_POD_GROUPS, PodGroups
 from qtj_operator.core.service import Service
 from qtj_operator.core.told import Told
 
@@ -58,7 +58,7 @@ class Observed:
         platform: Where its pods run.
         pods: Replica pods that this job controls, of any attempt.
         services: Services that this job controls, by name.
-        pod_group: This job's PodGroup, if it exists.
+        pod_groups: Its pod groups, where it is a gang.
         inference: The inference Job, if it exists.
         earlier: Names of pods and Services that an earlier job of this name still has.
         progress: The last answer of the leader's progress endpoint.
@@ -76,7 +76,7 @@ class Observed:
     platform: Platform = CLUSTER
     pods: tuple[Pod, ...] = ()
     services: Mapping[str, Service]
-    pod_group: PodGroup | None = None
+    pod_groups: PodGroups = NO_POD_GROUPS
     inference: InferenceRun | None = None
     earlier: frozenset[str] = frozenset()
     progress: Progress | None = None

@@ -20,11 +20,17 @@ from qtj_operator.manifests.tf_config import tf_config_variable
 __all__ = ["circuit_environment", "job_environment", "pod_template", "replica_pod"]
 
 
-def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
+def replica_pod(job: Job, replica: ReplicaId, attempt: int, *, native: bool = False) -> Manifest:
     """Returns the pod of one replica in one attempt.
 
     Its name is the same in every attempt, so that peers find it and two attempts can never run at the same time. A
     label distinguishes attempts.
+
+    Args:
+        job: The job.
+        replica: The replica.
+        attempt: The attempt.
+        native: Whether its gang is a group of Kubernetes' own, and not of the coscheduling plugin.
     """
     labels = {
         LABEL_ROLE: replica.role.task_type,
@@ -47,13 +53,13 @@ def replica_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
     own = metadata(job, name, labels)
     if job.shares_service:
         spec |= {"hostname": name, "subdomain": job.name}
-    queue_labels, queue_annotations = queueing(job, replica, attempt)
-    own |= {"labels": {**own["labels"], **queue_labels}, "annotations": queue_annotations}
+    queued, grouped = queueing(job, replica, attempt, native=native)
+    own |= {"labels": {**own["labels"], **queued["labels"]}, "annotations": queued["annotations"]}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": inherited(template.metadata, own, job.copied_labels),
-        "spec": spec,
+        "spec": {**spec, **grouped},
     }
 
 

@@ -105,9 +105,12 @@ def _notes(changed: int, untracked: int) -> Iterator[str]:
 
 
 def _git(folder: Path, *words: str) -> Sequence[str]:
-    """Returns the lines that git prints; nothing if it fails. It writes nothing, not even its index."""
+    """Returns the lines that git prints; nothing if it fails. It writes nothing, not even its index.
+
+    The repository may be unpacked, with a configuration that names a program to watch its files: none is started.
+    """
     try:
-        command = ["git", "--no-optional-locks", "-C", str(folder), *words]
+        command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *words]
         done = subprocess.run(command, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, check=True)
     except (OSError, subprocess.SubprocessError):
         return ()

@@ -12,14 +12,17 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 _NEEDED = {"TPE": ("optuna",), "GP": ("optuna", "scipy", "torch")}
-_MEMORY = 4 << 30
-"""Bytes of address space, of which TPE uses 45 MB."""
+_MEMORY = {"TPE": (resource.RLIMIT_DATA, 128 << 20), "GP": (resource.RLIMIT_AS, 4 << 30)}
+"""Bytes that it may take. TPE takes 60 MB, and more for thousands of values and trials: it shares the memory of the
+operator's container, and if that is too little, both are killed."""
 
 
 def main() -> None:
     """Answers one request."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    json.dump(answered(json.load(sys.stdin)), sys.stdout)
+    request = json.load(sys.stdin)
+    kind, most = _MEMORY[request["algorithm"]]
+    resource.setrlimit(kind, (most, most))
+    json.dump(answered(request), sys.stdout)
 
 
 def answered(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Reading an object: what its missing fields mean, and what is refused although the API server stored it."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from qtj_operator.api import reading
 from qtj_operator.api.digest import spec_digest
 from qtj_operator.api.job import Job, is_managed_elsewhere
 from qtj_operator.api.names import Role
@@ -229,3 +231,22 @@ def test_another_controllers_job_is_recognised_whether_it_can_be_read_or_not(
     spec: dict[str, Any], *, elsewhere: bool
 ) -> None:
     assert is_managed_elsewhere(job_object(**spec)) is elsewhere
+
+
+def test_thousands_of_wrong_values_of_a_job_that_has_started_are_passed_over_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Reading the job once for each of them would keep the operator busy for hours."""
+    read = Mock(side_effect=reading.read_spec)
+    monkeypatch.setattr(reading, "read_spec", read)
+    template = a_template(
+        a_container(env=[*({"value": "no name"} for _ in range(1000)), {"name": "KEPT", "value": "1"}])
+    )
+
+    job = Job.parse(
+        {**stored_job(template=template, runPolicy={"cleanPodPolicy": "Archive"}), "status": {"attempt": 1}}
+    )
+
+    assert [variable.name for variable in job.template(Role.WORKER).spec.main.env] == ["KEPT"]
+    assert len(job.ignored) == 1001
+    assert read.call_count == 2

@@ -49,6 +49,13 @@ def test_without_git_nothing_is_known(committed: Path, monkeypatch: pytest.Monke
     assert commit_of(committed) == ""
 
 
+def test_the_configuration_of_an_unpacked_repository_starts_no_program(committed: Path) -> None:
+    git(committed, "config", "core.fsmonitor", "touch was-run; false")
+
+    assert commit_of(committed, ["iris.py"])
+    assert not (committed / "was-run").exists()
+
+
 def test_it_comes_back_from_its_file() -> None:
     origin = Origin(job_uid="u", commit="c", machine=machine(), versions={"python": "3.11.2"})
 

@@ -17,7 +17,7 @@ from qtj_operator.core.study.points import Point
 from tests.controller.memory import Cluster, RecordingClient
 from tests.jobs import a_template
 
-__all__ = ["ENDED", "JOBS", "QTS", "TEMPLATE", "StudyLab", "mse_of", "study_object"]
+__all__ = ["ENDED", "ENOUGH", "JOBS", "QTS", "TEMPLATE", "StudyLab", "mse_of", "study_object"]
 
 QTS = Resource.QUANTUM_TRAINING_STUDIES
 JOBS = Resource.QUANTUM_TRAINING_JOBS

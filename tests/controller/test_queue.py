@@ -32,6 +32,20 @@ def test_keys_come_in_the_order_in_which_they_were_added() -> None:
     assert [key for _, key in run(story())] == ["c", "a", "b"]
 
 
+def test_a_namespace_with_many_keys_is_not_before_all_others() -> None:
+    async def story() -> tuple[list[str], int]:
+        queue: WorkQueue[str] = WorkQueue(lambda key: key[0])
+        for number in range(100):
+            queue.add(f"a{number}")
+        queue.add("b0")
+        queue.add("b1")
+        taken = [await queue.take() for _ in range(3)]
+        queue.add("c0")
+        return [*taken, *[await queue.take() for _ in range(4)]], len(queue)
+
+    assert run(story()) == (["a0", "b0", "a1", "b1", "a2", "c0", "a3"], 96)
+
+
 def test_a_key_that_is_added_during_its_pass_is_looked_at_again_afterwards() -> None:
     async def story() -> tuple[int, int, list[tuple[float, str]]]:
         queue: WorkQueue[str] = WorkQueue()

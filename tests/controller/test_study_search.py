@@ -1,9 +1,11 @@
 """A study on a cluster whose points are suggested one after the other."""
 
+import asyncio
 from typing import Any
 
+from qtj_operator.api.study import StudySpec
 from qtj_operator.controller.suggest import NoSuggestion
-from tests.controller.study_lab import JOBS, StudyLab, mse_of
+from tests.controller.study_lab import ENOUGH, JOBS, QTS, StudyLab, mse_of, study_object
 from tests.controller.test_study import FOUR, table
 from tests.controller.test_study_crashes import Crash, MortalClient
 from tests.controller.test_study_troubles import told
@@ -82,3 +84,31 @@ async def _lives(lab: StudyLab) -> list[str]:
                 lab.ends(name, mse_of(job))
                 break
     return ended
+
+
+async def test_studies_of_one_namespace_do_not_keep_the_sampler_from_others() -> None:
+    lab, asked, answers = StudyLab(), list[int](), asyncio.Event()
+    greedy = {**LEARNING, "parallelism": 400, "maxTrials": 400}
+    for name in ("rates", "again", "more"):
+        await lab.cluster.create(QTS, study_object(name=name, **greedy))
+    await lab.cluster.create(QTS, study_object(name="rates", namespace="other", **{**LEARNING, "maxTrials": 2}))
+    lab.hear()
+    turns: list[int] = []
+
+    async def slow(spec: StudySpec, trials: object, count: int) -> Any:
+        asked.append(count)
+        turns.append(spec.limit)
+        await answers.wait()
+        return await lab.suggest(spec, [], count)
+
+    object.__setattr__(lab.reconciler, "suggest", slow)
+    async with asyncio.TaskGroup() as tasks:
+        for key in (("lab", "rates"), ("lab", "again"), ("lab", "more"), ("other", "rates")):
+            tasks.create_task(lab.reconciler.reconcile(key))
+        for _ in range(ENOUGH):
+            await asyncio.sleep(0)
+        assert (turns, lab.reconciler.sampler.waiting) == ([400], 3), "one study asks at a time"
+        answers.set()
+
+    assert turns in ([400, 400, 2, 400], [400, 2, 400, 400])
+    assert max(asked) == 8, "and for few points, so that others have their turn soon"

@@ -103,3 +103,14 @@ def test_seeds_that_the_spec_no_longer_has_do_not_count() -> None:
     [first, _] = outcomes_of(study(), trials)
 
     assert first.values == [0.2]
+
+
+@pytest.mark.parametrize("values", [(1.7e308, 1.7e308), (1e200, -1e200), (math.inf, 1.0)])
+def test_a_value_with_which_one_cannot_compute_does_not_count(values: tuple[float, float]) -> None:
+    """A training that diverges reports such; an error would leave the study without a status."""
+    trials = [trial(number, 0.01, number - 1, mse=value) for number, value in enumerate(values, 1)]
+
+    outcome = outcomes_of(study(), trials)[0]
+
+    assert [each for each in outcome.values if abs(each) > 1] == []
+    assert outcome.margin is None

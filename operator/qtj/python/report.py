@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qtj.report.files import write_chosen
+from qtj.terminal.text import visible
 from qtj_report.content import Content
 from qtj_report.data import report_data
 from qtj_report.page import run_page
@@ -50,7 +51,7 @@ class Report:
 
     def __repr__(self) -> str:
         """Shows the lines that `qtj report` prints."""
-        return "\n".join(report_text(self._content))
+        return visible("\n".join(report_text(self._content)))
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.html)}" style="width: 100%; height: {_HEIGHT}px; border: 0"></iframe>'

@@ -214,10 +214,10 @@ class Study:
         """Shows what `qtj report` prints, once something has run."""
         if not self._record.exists:
             return f"<qtj.Study {self.name}>"
-        return study_text(study_content(self.name, *self._load()))
+        return visible(study_text(study_content(self.name, *self._load())))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(visible(repr(self)))}</pre>"
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def _load(self) -> tuple[StudySpec, StudyStatus]:
         if not self._record.exists:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from qtj.terminal.text import columns
+from qtj.terminal.text import columns, visible
 
 __all__ = ["Table"]
 
@@ -35,9 +35,9 @@ class Table(list[dict[str, Any]]):
         return [row[name] for row in self]
 
     def __repr__(self) -> str:
-        """Shows the last rows."""
+        """Shows the last rows. Names and texts are those of programs, which may not control a terminal."""
         table = columns([self.columns, *self._cells()]) if self else "no rows"
-        return "\n".join((table, *self.notes))
+        return visible("\n".join((table, *self.notes)))
 
     def _repr_html_(self) -> str:
         head, body = _row(self.columns, "th"), "".join(_row(cells, "td") for cells in self._cells())

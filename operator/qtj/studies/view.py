@@ -102,9 +102,9 @@ class _LiveStudyView(StudyView):
         outcomes = outcomes_of(self._spec, self._status.trials)
         best = best_of(outcomes, self._spec.objective)
         title = f"{duration_text(self._now())}  {self._name}  {counts_text(self._spec, self._status)}{self._running()}"
-        table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = Table(title=Text(visible(title)), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for heading in point_headings(self._spec):
-            table.add_column(Text(heading), no_wrap=True)
+            table.add_column(Text(visible(heading)), no_wrap=True)
         for each in ranked(outcomes, self._spec.objective)[:_ROWS]:
             cells = point_cells(each, is_best=each is best)
             table.add_row(*map(Text, map(visible, cells)), style="green" if each is best else "")

@@ -60,6 +60,11 @@ _SENTENCES = {
 }
 """Messages for people who write YAML, by pydantic's type of error."""
 
+_Path = tuple[int | str, ...]
+
+_WHOLE = -1
+"""Marks a value that goes as a whole, among the marks of what goes of it: nothing has this name or this place."""
+
 _NO_INTEGER = 2.0**63
 """From this number on, Go, and so an API server, reads a whole number as a fraction."""
 _OTHER = "this is not valid here: kubectl explain qtj.spec describes what is"
@@ -72,11 +77,13 @@ class InvalidJob(ValueError):
 
     Attributes:
         path: The path of the invalid field in the spec.
+        paths: Those of all invalid fields, where there are several.
     """
 
-    def __init__(self, message: str, path: tuple[int | str, ...]) -> None:
+    def __init__(self, message: str, path: _Path, paths: Sequence[_Path] = ()) -> None:
         super().__init__(message)
         self.path = path
+        self.paths = paths or (path,)
 
 
 def read_spec(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
@@ -88,21 +95,25 @@ def read_spec(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
     try:
         return Spec.read(written, extra="ignore"), tuple(dotted(("spec", *path)) for path in unknown)
     except ValidationError as error:
-        path, what = next(faults(error))
-        raise InvalidJob(f"{dotted(('spec', *path))}: {what}", path) from None
+        (path, what), *others = faults(error)
+        paths = (path, *(each for each, _ in others))
+        raise InvalidJob(f"{dotted(('spec', *path))}: {what}", path, paths) from None
 
 
 def read_leniently(written: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
-    """Returns as much of the spec as can be read, and the paths of what was left out."""
+    """Returns as much of the spec as can be read, and the paths of what was left out.
+
+    All faults that are found together go together: one user may write thousands, and each reading takes time.
+    """
     left_out: list[str] = []
     while True:
         try:
             spec, unknown = read_spec(written)
         except InvalidJob as error:
-            rest = _without(written, error.path)
+            rest = _without_all(written, error.paths)
             if not rest:
                 raise
-            left_out.append(dotted(("spec", *error.path)))
+            left_out += [dotted(("spec", *path)) for path in dict.fromkeys(error.paths)]
             written = rest
         else:
             return spec, (*left_out, *unknown)
@@ -118,7 +129,7 @@ def read_status(raw: Mapping[str, Any]) -> Status:
         try:
             return Status.read(status, extra="ignore")
         except ValidationError as error:
-            status = _without(status, error.errors(include_url=False)[0]["loc"]) or {}
+            status = _without_all(status, [each["loc"] for each in error.errors(include_url=False)]) or {}
 
 
 def faults(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
@@ -150,15 +161,35 @@ def dotted(path: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
-def _without(value: Any, path: Sequence[int | str]) -> Any:
-    """Returns `value` without what is at `path`; None if nothing is left, or if nothing is at `path`."""
-    if not path:
-        return None
-    head, rest = path[0], path[1:]
-    if isinstance(value, Mapping) and head in value:
-        less = _without(value[head], rest)
-        return {key: less if key == head else item for key, item in value.items() if key != head or less is not None}
-    if isinstance(value, Sequence) and isinstance(head, int) and not isinstance(value, str):
-        less = _without(value[head], rest)
-        return [*value[:head], *(() if less is None else (less,)), *value[head + 1 :]]
-    return None
+def _without_all(value: Mapping[str, Any], paths: Iterable[_Path]) -> Any:
+    """Returns `value` without what is at each path, or around it where nothing is there; None if nothing is left."""
+    going: dict[int | str, Any] = {}
+    for path in paths:
+        _mark(going, value, path)
+    return None if _WHOLE in going else _without(value, going)
+
+
+def _mark(going: dict[int | str, Any], value: Any, path: _Path) -> None:
+    """Marks what is at `path`, or the innermost value around it."""
+    for part in path:
+        if not _has(value, part):
+            break
+        going, value = going.setdefault(part, {}), value[part]
+    going[_WHOLE] = {}
+
+
+def _has(value: Any, part: int | str) -> bool:
+    if isinstance(value, Mapping):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value)
+
+
+def _without(value: Any, going: Mapping[int | str, Any]) -> Any:
+    """Returns a value without what is marked in it."""
+    if not going:
+        return value
+    if isinstance(value, Mapping):
+        kept = {name: each for name, each in value.items() if _WHOLE not in going.get(name, ())}
+        return {name: _without(each, going.get(name, {})) for name, each in kept.items()}
+    kept_items = [(going.get(index, {}), each) for index, each in enumerate(value)]
+    return [_without(each, marks) for marks, each in kept_items if _WHOLE not in marks]

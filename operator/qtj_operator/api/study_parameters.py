@@ -1,5 +1,7 @@
 """The parameters of a study: which values a training is tried with."""
 
+import math
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -89,6 +91,8 @@ class Range(Model):
     def _is_a_range(self) -> Self:
         if self.min >= self.max:
             raise _refuse(f"min is {self.min:g} and max is {self.max:g}: max has to be larger")
+        if not math.isfinite(self.max - self.min):
+            raise _refuse(f"from {self.min:g} to {self.max:g} is more than a number can hold: take a smaller range")
         if self.is_log and self.min <= 0:
             raise _refuse(f"min is {self.min:g}, and a logarithm needs more than 0: raise min, or leave scale out")
         if self.integer and not (self.min.is_integer() and self.max.is_integer()):
@@ -125,8 +129,8 @@ class Parameter(Model):
     def _has_values(self) -> Self:
         if (self.values is None) == (self.range is None):
             raise _refuse(f"the parameter {self.name} needs either values or range: write one of the two")
-        texts = [text_of(each) for each in self.values or ()]
-        if twice := next((text for text in texts if texts.count(text) > 1), None):
+        texts = Counter(text_of(each) for each in self.values or ())
+        if twice := next((text for text, times in texts.items() if times > 1), None):
             raise _refuse(f"the parameter {self.name} has the value {twice} twice: remove one")
         return self
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from qtj_contract.version import installed_version
 from qtj_operator.api.copied_labels import CopiedLabels
@@ -79,7 +80,7 @@ async def run_operator(settings: Settings) -> None:
     spaces = settings.namespaces
     where = f"namespace{'s' if spaces[1:] else ''} {', '.join(spaces)}" if spaces else "all namespaces"
     log.info("version %s starts, for %s", installed_version(), where)
-    queues, of_studies = ([WorkQueue[Key]() for _ in spaces or (None,)] for _ in range(2))
+    queues, of_studies = ([WorkQueue[Key](itemgetter(0)) for _ in spaces or (None,)] for _ in range(2))
     limit, jobs, studies = FairLimit(), Jobs(), KnownStudies()
     metrics = Metrics(lambda: sum(map(len, (*queues, *of_studies))) + limit.waiting, jobs, studies=studies)
     client = await connect(metrics)

@@ -12,7 +12,7 @@ import contextlib
 import heapq
 import itertools
 import random
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 __all__ = ["WorkQueue"]
@@ -26,15 +26,21 @@ _REST_SECONDS = 0.2
 """From the end of a pass until news leads to the next: the pods of a job change one by one, and a pass looks at all."""
 
 
+def _all_alike(_key: object) -> None:
+    """Puts all keys into one group."""
+
+
 class WorkQueue(Generic[K]):
-    """Keys that wait for a pass.
+    """Keys that wait for a pass. Groups of keys have their turns one after the other, and in each of them its keys.
 
     Args:
+        group: Returns the group of a key, such as its namespace: one with a thousand keys is not before all others.
         jitter: Spreads back-off by up to this fraction, so that keys that failed together do not return together.
     """
 
-    def __init__(self, *, jitter: float = 0.2) -> None:
-        self._ready: dict[K, None] = {}
+    def __init__(self, group: Callable[[K], Hashable] = _all_alike, *, jitter: float = 0.2) -> None:
+        self._group = group
+        self._ready: dict[Hashable, dict[K, None]] = {}
         self._running: set[K] = set()
         self._again: set[K] = set()
         self._news: set[K] = set()
@@ -49,14 +55,14 @@ class WorkQueue(Generic[K]):
     def __len__(self) -> int:
         """How many keys are due now, also if nobody has asked since their time came."""
         self._wake_due()
-        return len(self._ready)
+        return sum(map(len, self._ready.values()))
 
     def add(self, key: K) -> None:
         """Makes the key due now."""
         if key in self._running:
             self._again.add(key)
         else:
-            self._ready.setdefault(key)
+            self._ready.setdefault(self._group(key), {}).setdefault(key)
             self._wake.set()
 
     def add_news(self, key: K) -> None:
@@ -98,8 +104,12 @@ class WorkQueue(Generic[K]):
         while not self._ready:
             await self._sleep()
             self._wake_due()
-        key = next(iter(self._ready))
-        del self._ready[key]
+        group = next(iter(self._ready))
+        keys = self._ready.pop(group)
+        key = next(iter(keys))
+        del keys[key]
+        if keys:
+            self._ready[group] = keys
         self._running.add(key)
         return key
 

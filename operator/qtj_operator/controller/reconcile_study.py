@@ -11,6 +11,7 @@ from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialStatus
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.events import emit
+from qtj_operator.controller.fair_limit import FairLimit
 from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study import InvalidStudy, Study, study_status
@@ -36,6 +37,10 @@ _JOBS = Resource.QUANTUM_TRAINING_JOBS
 _AGAIN = timedelta(seconds=30)
 """After a refusal: a quota is raised and a policy goes away without any event for us."""
 
+_MOST_POINTS = 8
+"""How many points are asked for at once. The next pass asks for others, when these are recorded and others had their
+turn."""
+
 
 def _always(_study: Study) -> bool:
     return True
@@ -52,6 +57,7 @@ class StudyReconciler:
         is_current: Tells whether a study is still as it was when it was read; see `Cache.is_current`.
         platform: What it gives to jobs, and which labels are copied.
         suggest: Returns new points of a search that learns.
+        sampler: Lets one study at a time ask for points, of one namespace after the other: each may take two minutes.
     """
 
     client: Client
@@ -60,6 +66,7 @@ class StudyReconciler:
     is_current: Callable[[Study], bool] = _always
     platform: Platform = CLUSTER
     suggest: Callable[[StudySpec, Sequence[TrialStatus], int], Awaitable[Sequence[Point]]] = suggest
+    sampler: FairLimit = field(default_factory=lambda: FairLimit(1))
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Does one pass over the study and returns after what time to look again, if nothing happens before.
@@ -104,7 +111,7 @@ class StudyReconciler:
             await self.client.delete(_STUDIES, *key, raw["metadata"]["resourceVersion"])
             return None
         if decision.suggest:
-            seen = await self._with_suggestions(seen, decision.suggest)
+            seen = await self._with_suggestions(key, seen, min(decision.suggest, _MOST_POINTS))
             decision = decide_pass(seen, now)
         obstacle = await self._act(study, raw, decision)
         if obstacle is not None:
@@ -115,10 +122,11 @@ class StudyReconciler:
             return _AGAIN
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
-    async def _with_suggestions(self, seen: SeenStudy, count: int) -> SeenStudy:
+    async def _with_suggestions(self, key: Key, seen: SeenStudy, count: int) -> SeenStudy:
         """Returns what is seen with new points, or why there are none. They are recorded before their jobs exist."""
         try:
-            return replace(seen, suggested=await self.suggest(seen.spec, recorded_trials(seen), count))
+            async with self.sampler.turn(key):
+                return replace(seen, suggested=await self.suggest(seen.spec, recorded_trials(seen), count))
         except NoSuggestion as problem:
             return replace(seen, refusal=str(problem))
 

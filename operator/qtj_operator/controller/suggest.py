@@ -16,8 +16,6 @@ __all__ = ["NoSuggestion", "suggest"]
 _PATIENCE = 120.0
 """Seconds for which an answer is awaited."""
 
-_ONE_AT_A_TIME = asyncio.Semaphore(1)
-
 
 class NoSuggestion(Exception):
     """There is no point; the message is one sentence for the author of the study."""
@@ -35,8 +33,7 @@ async def suggest(spec: StudySpec, trials: Sequence[TrialStatus], count: int) ->
         NoSuggestion: The sampler is not there, or gives no answer.
     """
     request = json.dumps(asked(spec, trials, count)).encode()
-    async with _ONE_AT_A_TIME:
-        code, output, errors = await _asked(request)
+    code, output, errors = await _asked(request)
     if code != 0:
         last = (errors.decode(errors="replace").strip().splitlines() or [f"it ended with {code}"])[-1]
         raise NoSuggestion(f"the sampler of spec.search.algorithm gave no point ({last[:200]}): search with Random")

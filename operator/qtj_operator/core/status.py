@@ -41,6 +41,9 @@ __all__ = [
 _SIGNIFICANT = 5
 """Digits kept of a progress number, which people read and which should cause few writes."""
 
+_NAMED = 5
+"""How many fields that are ignored are named: there may be thousands."""
+
 _OVER = (ConditionType.TRAINED, ConditionType.FAILED, ConditionType.COMPLETE)
 """Conditions with which training is over."""
 QUEUE_LABEL_IGNORED = (
@@ -113,7 +116,8 @@ def spec_ignored(seen: Observed, job: Job) -> Iterator[Fact]:
             Reason.IMMUTABLE_FIELD_CHANGED, f"{why}: put it back, or create a job with another name"
         )
     elif job.ignored:
-        fields = ", ".join(job.ignored)
+        more = f" and {len(job.ignored) - _NAMED} more" if len(job.ignored) > _NAMED else ""
+        fields = ", ".join(job.ignored[:_NAMED]) + more
         yield conditions.spec_ignored(
             Reason.UNKNOWN_FIELD, f"this operator does not know {fields}: upgrade it, or remove the field"
         )

@@ -6,7 +6,8 @@ A value reaches the program in three ways: in place of `${name}`; where the temp
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -18,12 +19,16 @@ from qtj_operator.api.study_parameters import SEED, Value, option_of, text_of
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.program_arguments import containers_of, set_argument
 
-__all__ = ["LABEL_STUDY", "LABEL_TRIAL", "misspelt_reference", "trial_job", "trial_name"]
+__all__ = ["LABEL_STUDY", "LABEL_TRIAL", "misspelt_reference", "most_bytes", "trial_job", "trial_name"]
 
 LABEL_STUDY = f"{GROUP}/study"
 LABEL_TRIAL = f"{GROUP}/trial"
 
 _REFERENCE = re.compile(r"\$\{([-_A-Za-z0-9]+)\}")
+
+_MOST_COMPARED = 16
+"""Names of a template that are compared with those of parameters: each takes milliseconds, and there may be thousands.
+"""
 
 
 def trial_name(study: str, number: int) -> str:
@@ -61,8 +66,28 @@ def trial_job(
 def misspelt_reference(spec: StudySpec) -> tuple[str, str] | None:
     """Returns a `${name}` that is no parameter but almost one, and that parameter; a shell may have other names."""
     known = {*(each.name for each in spec.parameters), *((SEED,) if spec.seeds else ())}
-    unknown = [name for name in _references(spec.job_template) if name not in known]
-    return next(((name, near) for name in unknown if (near := nearest(name, known))), None)
+    unknown = [name for name in dict.fromkeys(_references(spec.job_template)) if name not in known]
+    return next(((name, near) for name in unknown[:_MOST_COMPARED] if (near := nearest(name, known))), None)
+
+
+def most_bytes(template: Mapping[str, Any], points: Iterable[Mapping[str, Value]]) -> int:
+    """Returns how large a job of a trial may be at most, without building it: a value may be in it thousands of times.
+
+    Args:
+        template: The jobTemplate.
+        points: The values of trials.
+    """
+    longest: dict[str, int] = {}
+    for name, value in (each for point in points for each in point.items()):
+        longest[name] = max(longest.get(name, 0), _bytes(text_of(value)))
+    uses, places = Counter(_references(template)), sum(1 for _ in containers_of(template))
+    written = sum(2 * len(name) + size for name, size in longest.items())  # as an argument, and in the variable
+    text = _bytes(json.dumps(template, ensure_ascii=False))
+    return text + sum(uses[name] * each for name, each in longest.items()) + places * 2 * written
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="replace"))
 
 
 def _references(value: Any) -> Iterator[str]:

@@ -14,6 +14,8 @@ from qtj_operator.core.study.student_t import two_sided_quantile
 __all__ = ["PointOutcome", "best_of", "outcome_of", "outcomes_of", "ranked", "value_of"]
 
 _CONFIDENCE = 0.95
+_LARGEST = 1e150
+"""The largest value that counts: the sum of the squares of a thousand such is still a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +78,9 @@ class PointOutcome:
 
 
 def value_of(trial: TrialStatus, objective: Objective) -> float | None:
-    """Returns the metric of a complete trial; None for another one, and without a finite number."""
+    """Returns the metric of a complete trial; None for another one, and without a number with which one can compute."""
     value = (trial.metrics or {}).get(objective.metric) if trial.phase == TrialPhase.COMPLETE else None
-    return value if value is not None and math.isfinite(value) else None
+    return value if value is not None and abs(value) <= _LARGEST else None
 
 
 def outcomes_of(spec: StudySpec, trials: Sequence[TrialStatus]) -> tuple[PointOutcome, ...]:

@@ -3,12 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from qtj_operator.api.limits import MOST_BYTES
 from qtj_operator.api.study import MAX_TRIALS, StudySpec
 from qtj_operator.api.study_parameters import Value
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.study.points import Point, grid_size, points_of
+from qtj_operator.manifests.trial import most_bytes
 
 __all__ = ["Setting", "is_searched", "known_plan", "plan_of", "searched", "size_of", "unplannable", "unstarted"]
+
+_ALL_BYTES = 16 * 1024 * 1024
+"""The most bytes of all jobs of a study. The operator keeps them in memory, and a study is one small object. 1,000
+trials may have 16 KB each; a large job has 10."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,25 @@ def _point_of(trial: TrialStatus) -> frozenset[tuple[str, Value]]:
 
 
 def unplannable(spec: StudySpec) -> str | None:
-    """Returns why the trials of a study cannot be listed; None if they can be."""
+    """Returns why the trials of a study cannot be listed, or their jobs not be read; None if they can be."""
+    return _unlistable(spec) or _too_large(spec)
+
+
+def _too_large(spec: StudySpec) -> str | None:
+    added = spec.final.parameters if spec.final else None
+    plan = plan_of(spec)
+    size = most_bytes(spec.job_template, [*(dict(each.point) for each in plan), added or {}])
+    trials = len(plan) + len(spec.final_seeds)
+    if size > MOST_BYTES:
+        what, most = "the job of a trial", MOST_BYTES
+    elif size * trials > _ALL_BYTES:
+        what, most, size = f"the jobs of {_counted(trials, 'trial')}", _ALL_BYTES, size * trials
+    else:
+        return None
+    return f"{what} would have up to {size:,} bytes, and at most {most:,} are read: shorten jobTemplate or the values"
+
+
+def _unlistable(spec: StudySpec) -> str | None:
     seeds = len(spec.seed_numbers)
     if spec.is_drawn:
         return _undrawable(spec.max_trials, seeds) or _too_many(spec, spec.limit)

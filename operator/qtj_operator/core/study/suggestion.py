@@ -6,7 +6,7 @@ point. A listed value is told by its place in the list, because Python takes 1, 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from qtj_operator.api.study import StudySpec
@@ -32,7 +32,7 @@ def asked(spec: StudySpec, trials: Sequence[TrialStatus], count: int) -> dict[st
         "algorithm": spec.search.algorithm if spec.search else None,
         "isBetterWhenSmall": spec.objective.is_better_when_small,
         "parameters": [_described(each) for each in spec.parameters],
-        "known": [told for each in known if (told := _told(spec, each))],
+        "known": _told(spec, known),
         "seeds": [_seed(f"{seed} {len(known) + number}") for number in range(count)],
     }
 
@@ -59,14 +59,15 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     return {"name": parameter.name, **spread}
 
 
-def _told(spec: StudySpec, outcome: PointOutcome) -> dict[str, Any] | None:
-    """Returns a point with its state; None for one that the parameters no longer have."""
-    values, point = {}, dict(outcome.point)
-    for each in spec.parameters:
-        if (code := _code(each, point[each.name])) is None:
-            return None
-        values[each.name] = code
-    return {"values": values, "state": _state(outcome), "objective": outcome.objective}
+def _told(spec: StudySpec, known: Iterable[PointOutcome]) -> list[dict[str, Any]]:
+    """Returns points with their states, but for those that the parameters no longer have."""
+    codes = {each.name: _codes(each) for each in spec.parameters}
+    told = []
+    for outcome in known:
+        values = {name: codes[name](value) for name, value in outcome.point if name in codes}
+        if None not in values.values():
+            told.append({"values": values, "state": _state(outcome), "objective": outcome.objective})
+    return told
 
 
 def _state(outcome: PointOutcome) -> str:
@@ -77,14 +78,14 @@ def _state(outcome: PointOutcome) -> str:
     return "FAIL" if outcome.objective is None else "COMPLETE"
 
 
-def _code(parameter: Parameter, value: Value) -> float | int | None:
+def _codes(parameter: Parameter) -> Callable[[Value], float | int | None]:
+    """Returns what tells a value to the sampler: the place of a listed one, and None for one that is none any more."""
     limits = parameter.range
     if limits is None:
-        same = [type(each) is type(value) and each == value for each in parameter.values or ()]
-        return same.index(True) if any(same) else None
-    if isinstance(value, bool | str) or not limits.min <= value <= limits.max:
-        return None
-    return value
+        places = {(type(each), each): place for place, each in enumerate(parameter.values or ())}
+        return lambda value: places.get((type(value), value))
+    low, high = limits.min, limits.max
+    return lambda value: None if isinstance(value, bool | str) or not low <= value <= high else value
 
 
 def _value(parameter: Parameter, code: float) -> Value:

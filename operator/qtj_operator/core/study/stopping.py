@@ -17,6 +17,7 @@ from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.api.study_stopping import EpochMetric, Stopping, StoppingRule
 from qtj_operator.core.median import median
+from qtj_operator.core.study.brackets import bracket_of
 from qtj_operator.core.study.epoch import Reached
 
 __all__ = ["judged"]
@@ -46,11 +47,13 @@ def judged(spec: StudySpec, trials: Sequence[TrialStatus], reached: Mapping[int,
 def _compared(
     stopping: Stopping, metric: EpochMetric, trial: TrialStatus, there: Reached, trials: Sequence[TrialStatus]
 ) -> TrialStatus:
-    rung, value = stopping.rung(there.epoch), there.numbers.get(metric)
+    bracket = bracket_of(stopping, trial.number)
+    rung, value = stopping.rung(there.epoch, bracket), there.numbers.get(metric)
     known = trial.compared or {}
     if rung is None or value is None or str(rung) in known:
         return trial
-    others = [compared[str(rung)] for each in trials if str(rung) in (compared := each.compared or {})]
+    rivals = (each.compared or {} for each in trials if bracket_of(stopping, each.number) == bracket)
+    others = [compared[str(rung)] for compared in rivals if str(rung) in compared]
     trial = trial.changed(compared={**known, str(rung): value})
     if not (why := _worse(stopping, metric, value, others)):
         return trial

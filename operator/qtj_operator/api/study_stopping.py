@@ -85,7 +85,7 @@ class Stopping(Model):
             None before the first.
         """
         factor = self.kept_of
-        rung = (self.min_epochs or 1) * factor**bracket
+        rung: int = (self.min_epochs or 1) * factor**bracket
         if epoch < rung:
             return None
         while rung * factor <= epoch:

@@ -9,7 +9,7 @@ from qtj_operator.api.study_status import StudyPhase, TrialPhase, TrialStatus
 from qtj_operator.api.study_stopping import Stopping, StoppingRule
 from qtj_operator.core.study.brackets import bracket_of
 from qtj_operator.core.study.decide import decide_study
-from qtj_operator.core.study.epoch import Reached
+from qtj_operator.core.study.epoch import Reached, reached_of
 from qtj_operator.core.study.outcome import best_of, outcomes_of
 from qtj_operator.core.study.plan import size_of
 from qtj_operator.core.study.stopping import judged
@@ -51,6 +51,18 @@ def test_one_that_is_as_good_as_the_median_goes_on_and_so_does_one_with_few_othe
 @pytest.mark.parametrize(("loss", "phase"), [(0.05, "Running"), (0.15, "Stopped")])
 def test_successive_halving_keeps_the_best_of_each_three(loss: float, phase: str) -> None:
     assert verdict(study(stopping=HALVING), four(), at(1, loss)).phase == phase
+
+
+def test_a_trial_that_has_trained_all_of_its_epochs_is_compared_and_not_stopped() -> None:
+    status = {"progress": {"epoch": 1, "epochs": 1, "validationLoss": 9.0}}
+    there = reached_of(status)
+    assert there is not None
+
+    trained = verdict(study(stopping=HALVING), four(), there)
+
+    assert (trained.phase, trained.compared) == ("Running", {"1": 9.0})
+    status["progress"]["epochs"] = 2
+    assert verdict(study(stopping=HALVING), four(), reached_of(status) or there).phase == "Stopped"
 
 
 def test_hyperband_compares_trials_of_one_bracket_and_each_bracket_later_than_the_one_before() -> None:

@@ -7,7 +7,8 @@
     trial 2  .9  stopped               so the verdict is never given again, whatever others report later
 
 The same trials with the same reports have the same verdicts, in whatever order passes come. Epochs between which nobody
-has looked are left out: a number of a later epoch would be better than those of others.
+has looked are left out: a number of a later epoch would be better than those of others. A trial that has trained all of
+its epochs is not stopped: nothing would be saved, and its result lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +56,7 @@ def _compared(
     rivals = (each.compared or {} for each in trials if bracket_of(stopping, each.number) == bracket)
     others = [compared[str(rung)] for compared in rivals if str(rung) in compared]
     trial = trial.changed(compared={**known, str(rung): value})
-    if not (why := _worse(stopping, metric, value, others)):
+    if there.is_trained or not (why := _worse(stopping, metric, value, others)):
         return trial
     epochs = "epoch" if rung == 1 else "epochs"
     message = f"after {rung} {epochs}, its {metric} of {in_digits(value)} is {why}"

@@ -73,7 +73,8 @@ def test_the_handle_has_table_and_best_and_waits(api: FakeApi, monkeypatch: pyte
     ]
     assert found.phase == "Complete"
     assert len(found.trials()) == 4
-    assert "rates is Complete" in repr(found)
+    assert repr(found) == "<qtj.StudyHandle rates>"
+    assert "rates is Complete" in found._repr_html_()
 
 
 def test_a_study_that_fails_or_is_not_there_is_said(api: FakeApi) -> None:

@@ -49,15 +49,19 @@ class StudyHandle(StudyResults):
             InputError: The study is not there any more, or the API server refuses.
         """
         if apart(lambda left: self._waited(timeout, left)) == StudyPhase.FAILED:
-            raise StudyFailedError(repr(self).splitlines()[0])
+            raise StudyFailedError(self._text().splitlines()[0])
         return self
 
     def __repr__(self) -> str:
-        """Shows what `qtj report NAME -n NAMESPACE` prints."""
-        return study_text(study_content(self._name, *self._load(), separator="-"))
+        """Shows the name; what happens is asked for with `phase` or `table()`."""
+        return f"<qtj.StudyHandle {self._name}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(visible(repr(self)))}</pre>"
+        return f"<pre>{escape(visible(self._text()))}</pre>"
+
+    def _text(self) -> str:
+        """Returns what `qtj report NAME -n NAMESPACE` prints."""
+        return study_text(study_content(self._name, *self._load(), separator="-"))
 
     def _waited(self, timeout: float | None, left: Event) -> StudyPhase | None:
         end = None if timeout is None else time.monotonic() + timeout

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from qtj.python.job import Job
     from qtj.python.report import Report
     from qtj.python.study import Study
+    from qtj.python.study_handle import StudyHandle
     from qtj.python.table import Table
     from qtj.report.stored import Weights
     from qtj.terminal.errors import InputError, QtjError
@@ -50,6 +51,7 @@ __all__ = [
     "Report",
     "Study",
     "StudyFailedError",
+    "StudyHandle",
     "Table",
     "Weights",
     "app",
@@ -67,6 +69,7 @@ _MODULES = {
     "Report": "qtj.python.report",
     "Study": "qtj.python.study",
     "StudyFailedError": "qtj.python.errors",
+    "StudyHandle": "qtj.python.study_handle",
     "Table": "qtj.python.table",
     "Weights": "qtj.report.stored",
 }

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, Literal
 
-_NEEDED = {"TPE": ("optuna",), "GP": ("optuna", "scipy", "torch")}
-_MEMORY = {"TPE": (resource.RLIMIT_DATA, 128 << 20), "GP": (resource.RLIMIT_AS, 4 << 30)}
+_NEEDED = {"TPE": ("optuna",), "GP": ("optuna", "scipy", "torch"), "CMA-ES": ("optuna", "cmaes")}
+_SMALL = (resource.RLIMIT_DATA, 128 << 20)
+_MEMORY = {"TPE": _SMALL, "CMA-ES": _SMALL, "GP": (resource.RLIMIT_AS, 4 << 30)}
 """Bytes that it may take. TPE takes 60 MB, and more for thousands of values and trials: it shares the memory of the
 operator's container, and if that is too little, both are killed."""
 
@@ -46,21 +47,37 @@ def _suggested(request: Mapping[str, Any], known: list[dict[str, Any]], seed: in
     import optuna  # may be missing
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler = (
-        optuna.samplers.TPESampler(seed=seed, constant_liar=True)
-        if request["algorithm"] == "TPE"
-        else optuna.samplers.GPSampler(seed=seed)
-    )
+    sampler = _sampler(optuna.samplers, request["algorithm"], seed)
     goal: Literal["minimize", "maximize"] = "minimize" if request["isBetterWhenSmall"] else "maximize"
     study = optuna.create_study(sampler=sampler, direction=goal)
     spaces = {each["name"]: _space(optuna.distributions, each) for each in request["parameters"]}
     for each in known:
         state = optuna.trial.TrialState[each["state"]]
         value = each["objective"] if each["state"] == "COMPLETE" else None
-        study.add_trial(
-            optuna.trial.create_trial(params=each["values"], distributions=spaces, state=state, value=value)
-        )
+        if request["algorithm"] == "CMA-ES":
+            _repeat(study, spaces, each["values"], state, value)
+        else:
+            study.add_trial(
+                optuna.trial.create_trial(params=each["values"], distributions=spaces, state=state, value=value)
+            )
     return dict(study.ask(spaces).params)
+
+
+def _sampler(samplers: Any, algorithm: str, seed: int) -> Any:
+    if algorithm == "TPE":
+        return samplers.TPESampler(seed=seed, constant_liar=True)
+    if algorithm == "GP":
+        return samplers.GPSampler(seed=seed)
+    return samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+
+
+def _repeat(study: Any, spaces: Mapping[str, Any], values: Mapping[str, Any], state: Any, value: float | None) -> None:
+    """Asks for a known point again, and tells its result: CMA-ES learns a generation at a time, when it is asked."""
+    study.enqueue_trial(values)
+    trial = study.ask(spaces)
+    _ = trial.relative_params  # asks the sampler, which a point with known values does not need
+    if state.is_finished():
+        study.tell(trial, value, state)
 
 
 def _space(distributions: Any, parameter: Mapping[str, Any]) -> Any:

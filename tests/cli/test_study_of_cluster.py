@@ -11,6 +11,7 @@ from qtj.studies.text import study_text
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from tests.cli.fake_api import FakeApi, fake_api, use_kubeconfig
 from tests.cli.qtj import qtj
+from tests.local.laptop import REPOSITORY
 from tests.study.studies import study, trial
 
 STUDIES = "quantumtrainingstudies"
@@ -67,3 +68,35 @@ def test_a_study_that_can_never_run_is_a_sentence(api: FakeApi) -> None:
         2,
         ["the study rates cannot be read: `kubectl describe qts rates` says why"],
     )
+
+
+@pytest.mark.timeout(120)
+def test_a_study_of_a_file_is_submitted_once_and_with_more_seeds_again(api: FakeApi, folder: Path) -> None:
+    text = (REPOSITORY / "examples/studies/learning-rate.yaml").read_text()
+    (folder / "study.yaml").write_text(text)
+
+    first = qtj("submit", "study.yaml")
+    more = qtj("submit", "study.yaml", "--set", "spec.seeds.count=6", "-n", "lab")
+
+    assert (first.code, first.sentences) == (0, ["learning-rate has 15 trials"])
+    assert first.output == (
+        "learning-rate is submitted to namespace lab: `kubectl get qts learning-rate -n lab -w` follows it\n"
+    )
+    assert (more.code, more.sentences) == (0, ["learning-rate has 18 trials"])
+    assert api.asked == [("PATCH", STUDIES, True), ("PATCH", STUDIES, False)] * 2
+    assert api.objects[STUDIES, "learning-rate"]["spec"]["seeds"] == {"count": 6}
+
+
+@pytest.mark.timeout(120)
+def test_what_is_wrong_with_a_study_is_said_before_a_cluster_is_asked(api: FakeApi, folder: Path) -> None:
+    text = (REPOSITORY / "examples/studies/learning-rate.yaml").read_text()
+    (folder / "study.yaml").write_text(text.replace("count: 5", "count: 0"))
+    (folder / "two.yaml").write_text(f"{text}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: data}}\n")
+
+    wrong, two, followed = qtj("submit", "study.yaml"), qtj("submit", "two.yaml"), qtj("submit", "two.yaml", "--follow")
+
+    assert (wrong.code, two.code, followed.code) == (2, 2, 2)
+    assert "spec.seeds.count: 0 is too small" in wrong.errors
+    what = "this has also ConfigMap data, and qtj submit sends jobs and studies alone"
+    assert two.sentences == [f"two.yaml: {what}: use kubectl apply -f two.yaml"]
+    assert api.asked == []

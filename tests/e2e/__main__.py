@@ -38,7 +38,7 @@ from tests.e2e.requirements import required
 from tests.e2e.rights import now, rights
 from tests.e2e.scaled import scaled
 from tests.e2e.shared_service import shared_service
-from tests.e2e.study import compared
+from tests.e2e.study import compared, stopped_and_resumed
 from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
 from tests.e2e.world import World
@@ -56,8 +56,9 @@ ALONE: Mapping[str, Scenario] = {
     "kill": chaos.killed_worker,
     "same-status": lambda checks, world: same_status.run(checks, world.namespace),
     "monitoring": monitored,
+    "study-life": stopped_and_resumed,
 }
-"""What is measured, or compared, has cluster and machine for itself."""
+"""What is measured, compared, or ends the operator, has cluster and machine for itself."""
 TOGETHER: Mapping[str, Scenario] = {
     "inference": chaos.deleted_inference,
     "suspend": chaos.suspended,

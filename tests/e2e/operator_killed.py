@@ -11,7 +11,7 @@ from tests.e2e.machine import kill, processes
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["killed_operator"]
+__all__ = ["crash", "killed_operator"]
 
 _LONGEST_DELAY = 1.5
 """Seconds after a phase has begun: from the middle of a pass to long after it."""
@@ -35,11 +35,11 @@ def killed_operator(checks: Checks, world: World, chance: random.Random | None) 
             time.sleep(chance.uniform(0, _LONGEST_DELAY))
 
     trial = Trial.begin(checks, world, "unattended", epochs=_EPOCHS)
-    _in(trial, "Pending", wait, _crash)
+    _in(trial, "Pending", wait, crash)
     _in(trial, "Running", wait, _remove)
     trial.trains(epochs=2)
     kill(trial.process(trial.workers[1]))
-    _in(trial, "Restarting", wait, _crash)
+    _in(trial, "Restarting", wait, crash)
     _in(trial, "Inferring", wait, _remove)
     trial.completes(restarts=1)
 
@@ -51,7 +51,7 @@ def _in(trial: Trial, phase: str, wait: Callable[[], None], end: Callable[[], No
     trial.checks.note(f"the operator was ended when {trial.name} was {phase}")
 
 
-def _crash() -> None:
+def crash() -> None:
     """Kills all operators; their containers start again, and wait for the Lease of the dead to expire."""
     pods = get(*OPERATOR, "pods")["items"]
     kill(*processes("qtj-system", *(pod["metadata"]["name"] for pod in pods if _runs(pod))))

@@ -118,7 +118,7 @@ def test_a_study_where_only_jobs_are_read_is_called_one(laptop: Laptop) -> None:
     ended = laptop.qtj("submit", "job.yaml")
 
     assert ended.code == 2
-    what = "this is a study: qtj run FILE runs it here, kubectl apply -f FILE on a cluster"
+    what = "this is a study: qtj run FILE runs it here, qtj submit FILE on a cluster"
     assert ended.errors.splitlines() == [f"qtj: job.yaml:2: kind: {what}"]
 
 

@@ -6,8 +6,10 @@ from pydantic import ValidationError
 from qtj_operator.api.reading import faults
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyPhase, TrialPhase, TrialStatus
+from qtj_operator.api.study_stopping import Stopping, StoppingRule
+from qtj_operator.core.study.brackets import bracket_of
 from qtj_operator.core.study.decide import decide_study
-from qtj_operator.core.study.epoch import Reached
+from qtj_operator.core.study.epoch import Reached, reached_of
 from qtj_operator.core.study.outcome import best_of, outcomes_of
 from qtj_operator.core.study.plan import size_of
 from qtj_operator.core.study.stopping import judged
@@ -49,6 +51,39 @@ def test_one_that_is_as_good_as_the_median_goes_on_and_so_does_one_with_few_othe
 @pytest.mark.parametrize(("loss", "phase"), [(0.05, "Running"), (0.15, "Stopped")])
 def test_successive_halving_keeps_the_best_of_each_three(loss: float, phase: str) -> None:
     assert verdict(study(stopping=HALVING), four(), at(1, loss)).phase == phase
+
+
+def test_a_trial_that_has_trained_all_of_its_epochs_is_compared_and_not_stopped() -> None:
+    status = {"progress": {"epoch": 1, "epochs": 1, "validationLoss": 9.0}}
+    there = reached_of(status)
+    assert there is not None
+
+    trained = verdict(study(stopping=HALVING), four(), there)
+
+    assert (trained.phase, trained.compared) == ("Running", {"1": 9.0})
+    status["progress"]["epochs"] = 2
+    assert verdict(study(stopping=HALVING), four(), reached_of(status) or there).phase == "Stopped"
+
+
+def test_hyperband_compares_trials_of_one_bracket_and_each_bracket_later_than_the_one_before() -> None:
+    stopping = Stopping(rule=StoppingRule.HYPERBAND)
+    spec = study(stopping={"rule": "Hyperband", "metric": "val_loss"})
+    nine, ten = [trial(number).changed(compared={"3": 0.1}) for number in (9, 10)]
+    late = judged(spec, [nine, trial(11)], {11: at(4, 0.9)})[1]
+
+    assert [bracket_of(stopping, number) for number in range(1, 19)] == [0] * 9 + [1] * 5 + [2] * 3 + [0]
+    assert (late.phase, late.compared) == ("Running", {"3": 0.9}), "the trial 9 is in another bracket"
+    assert judged(spec, [ten, trial(11)], {11: at(4, 0.9)})[1].phase == "Stopped"
+    assert judged(spec, [ten, trial(11)], {11: at(2, 0.9)})[1].compared is None
+
+
+def test_brackets_are_for_hyperband() -> None:
+    two = Stopping(rule=StoppingRule.HYPERBAND, brackets=2, factor=4, min_epochs=5)
+
+    assert [bracket_of(two, number) for number in range(1, 7)] == [0, 0, 0, 0, 1, 1]
+    assert [two.rung(30, bracket) for bracket in (0, 1)] == [20, 20]
+    with pytest.raises(ValidationError, match="is for the rule Hyperband: remove it"):
+        Stopping(rule=StoppingRule.MEDIAN, brackets=2)
 
 
 def test_more_is_better_for_an_accuracy() -> None:

@@ -11,6 +11,7 @@ from qtj_operator.controller.suggest import NoSuggestion, suggest
 from qtj_operator.core.study.decide import decide_study
 from qtj_operator.core.study.plan import size_of, unplannable
 from qtj_operator.core.study.suggestion import asked, suggested
+from qtj_operator.sampler import answered
 from tests.missing import skip_or_fail
 from tests.study.studies import study, trial
 
@@ -51,7 +52,7 @@ def test_a_study_that_learns_is_complete_when_all_points_have_been_tried() -> No
     assert decide_study(spec, done[:1], room=1).phase == StudyPhase.RUNNING
     assert size_of(spec, done[:1]) == 2
     assert unplannable(learning(maxTrials=None)) == (
-        "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials"
+        "Random, TPE, GP and CMA-ES choose points until there are maxTrials trials: write spec.maxTrials"
     )
 
 
@@ -98,6 +99,51 @@ async def test_tpe_suggests_the_same_again_and_better_points_than_chance() -> No
     assert sum(0.02 < rate < 0.5 for rate in rates) >= 3, rates
 
 
+@pytest.mark.slow
+def test_cma_es_comes_near_the_minimum_whatever_else_runs_and_suggests_the_same_again() -> None:
+    _needs_optuna()
+    both = [{"name": name, "range": {"min": -5, "max": 5}} for name in ("x", "y")]
+    spec = learning(parameters=both, seeds=None, search={"algorithm": "CMA-ES"}, maxTrials=60)
+    trials: list[TrialStatus] = []
+    while len(trials) < 42:  # seven generations of six, as many side by side
+        points = suggested(spec, trials, answered(asked(spec, trials, 6))["points"])
+        for point in points:
+            values = dict(point)
+            mse = (float(values["x"]) - 3) ** 2 + (float(values["y"]) + 2) ** 2
+            trials.append(trial(len(trials) + 1, 0.1, None, mse=mse).changed(parameters=values))
+    errors = [(each.metrics or {})["mse"] for each in trials]
+
+    assert sum(errors[-12:]) < sum(errors[:12]) / 3, "random points stay as bad"
+    assert suggested(spec, trials[:12], answered(asked(spec, trials[:12], 6))["points"]) == [
+        (("x", each.parameters["x"]), ("y", each.parameters["y"])) for each in trials[12:18]
+    ]
+
+
+async def test_cma_es_takes_all_kinds_of_parameters_and_states() -> None:
+    _needs_optuna()
+    parameters = [RATE, {"name": "kind", "values": ["a", "b"]}]
+    spec = learning(parameters=parameters, search={"algorithm": "CMA-ES"}, seeds=None)
+    known = [
+        trial(1, 0.1, None, mse=0.2),
+        trial(2, 0.2, None, failed="it broke"),
+        trial(3, 0.3, None).changed(phase=TrialPhase.STOPPED),
+        trial(4, 0.4, None),
+    ]
+    known = [each.changed(parameters={**each.parameters, "kind": "a"}) for each in known]
+
+    points = [dict(each) for each in await suggest(spec, known, 2)]
+
+    assert all(0.001 <= float(each["learning-rate"]) <= 1 and each["kind"] in {"a", "b"} for each in points)
+
+
+def test_cma_es_without_a_range_is_one_sentence() -> None:
+    spec = learning(parameters=[{"name": "kind", "values": ["a", "b"]}], search={"algorithm": "CMA-ES"})
+
+    assert unplannable(spec) == (
+        "CMA-ES moves the numbers of ranges, and no parameter has a range: search with TPE or Random"
+    )
+
+
 async def test_every_kind_of_parameter_can_be_suggested() -> None:
     _needs_optuna()
     parameters = [
@@ -127,5 +173,5 @@ async def test_a_sampler_whose_library_is_missing_is_one_sentence() -> None:
 
 
 def _needs_optuna() -> None:
-    if importlib.util.find_spec("optuna") is None:
-        skip_or_fail("Optuna is missing: pip install 'quantumtrainingjob[search]'")
+    if importlib.util.find_spec("optuna") is None or importlib.util.find_spec("cmaes") is None:
+        skip_or_fail("Optuna or cmaes is missing: pip install 'quantumtrainingjob[search]'")

@@ -7,7 +7,7 @@ from qtj_operator.api.names import API_VERSION
 from qtj_operator.manifests.trial import misspelt_reference, trial_job
 from tests.study.studies import study
 
-STUDY = {"name": "rates", "namespace": "default"}
+STUDY = {"name": "rates", "namespace": "default", "uid": "uid-7"}
 
 
 def template(*args: str, **container: Any) -> dict[str, Any]:
@@ -44,9 +44,10 @@ def test_a_value_takes_the_place_of_its_reference_and_is_no_argument_then() -> N
 def test_a_program_in_python_gets_all_values_with_their_types() -> None:
     job = trial_job(STUDY, template(), 3, {"rate": 0.1, "exact": False}, 4)
 
-    [variable] = container(job)["env"]
+    variable, study = container(job)["env"]
     assert variable["name"] == "QTJ_PARAMETERS"
     assert json.loads(variable["value"]) == {"rate": 0.1, "exact": False, "seed": 4}
+    assert (study["name"], json.loads(study["value"])) == ("QTJ_STUDY", {"name": "rates", "id": "uid-7"})
 
 
 def test_a_trial_is_named_by_study_and_number_and_has_a_folder_of_its_own() -> None:

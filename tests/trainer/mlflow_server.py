@@ -29,6 +29,7 @@ run_simple("127.0.0.1", int(sys.argv[1]), app, threaded=True)
 class Tracked:
     """A run, as MLflow shows it."""
 
+    identity: str
     status: str
     name: str
     parameters: Mapping[str, str]
@@ -63,6 +64,7 @@ class Mlflow:
     def _tracked(self, run: Mapping[str, Any]) -> Tracked:
         info, data = run["info"], run["data"]
         return Tracked(
+            info["run_id"],
             info["status"],
             info["run_name"],
             {each["key"]: each["value"] for each in data.get("params", [])},

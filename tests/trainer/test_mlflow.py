@@ -1,5 +1,6 @@
 """A training is one run of a real MLflow, whatever interrupts it, and each epoch is there once."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -118,3 +119,50 @@ def sent(*, each: bool = False) -> str:
     """The loop; each epoch is sent before the next one if `each`."""
     wait = "    while program._session.replica.tracked._tracker._is_due: program._session.replica.tracked.flush()\n"
     return f"import os\n{LOOP}".replace("    print(", f"{wait if each else ''}    print(")
+
+
+def study_of(number: int, name: str = "rates") -> dict[str, str]:
+    """The variables of a trial."""
+    study = {"name": name, "id": f"uid-of-{name}"}
+    return {
+        "QTJ_JOB": f"{name}-{number}",
+        "QTJ_JOB_UID": f"{name}-uid-{number}",
+        "QTJ_PARAMETERS": f'{{"rate": 0.{number}}}',
+        "QTJ_STUDY": json.dumps(study),
+    }
+
+
+def test_the_trials_of_a_study_are_below_one_run_also_after_a_restart(
+    job: Folder, other: Folder, mlflow: Mlflow
+) -> None:
+    variables = mlflow.variables("study")
+    killed = job.run(KILLED, sent(each=True), **variables, **study_of(1))
+    first = mlflow.runs("study")
+    ended = [
+        job.run("pass", sent(), QTJ_ATTEMPT="2", **variables, **study_of(1)),
+        other.run("pass", sent(), **variables, **study_of(2)),
+    ]
+
+    assert [killed.code, *(each.code for each in ended)] == [-9, 0, 0], killed.errors + ended[0].errors
+    runs = {run.name: run for run in mlflow.runs("study")}
+    assert {run.name for run in first} == {"rates", "rates-1"}
+    assert runs.keys() == {"rates", "rates-1", "rates-2"}
+    assert len(mlflow.runs("study")) == 3
+    parents = {runs[name].tags["mlflow.parentRunId"] for name in ("rates-1", "rates-2")}
+    assert parents == {runs["rates"].identity}
+    assert (runs["rates"].status, runs["rates"].curves) == ("FINISHED", {})
+    assert (runs["rates-1"].parameters["rate"], runs["rates-2"].parameters["rate"]) == ("0.1", "0.2")
+    assert list(runs["rates-1"].curves["loss"]) == [1, 2, 3, 4, 5, 6]
+
+
+def test_two_trials_that_start_together_have_one_parent_in_the_end(job: Folder, other: Folder, mlflow: Mlflow) -> None:
+    variables = mlflow.variables("together")
+    started = [
+        job.start("pass", sent(), **variables, **study_of(1, "pair")),
+        other.start("pass", sent(), **variables, **study_of(2, "pair")),
+    ]
+    assert [each.end().code for each in started] == [0, 0]
+
+    runs = mlflow.runs("together")
+    (parent,) = (run for run in runs if run.name == "pair")
+    assert [run.tags["mlflow.parentRunId"] for run in runs if run is not parent] == [parent.identity] * 2

@@ -1,11 +1,13 @@
 """The curves that TensorBoard reads of a program, which needs no TensorFlow for them."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 from qtj_trainer.storage import Store
 from qtj_trainer.stored.position import Epoch
@@ -91,3 +93,15 @@ def test_the_writer_imports_no_tensorflow() -> None:
     ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
 
     assert ran.stdout == "False\n"
+
+
+def test_the_parameters_of_a_trial_are_those_by_which_tensorboard_compares_runs(job: Folder) -> None:
+    given = {"rate": 0.5, "layers": 2, "kind": "a", "exact": True, "seed": 3}
+
+    ended = job.run(**JOB, QTJ_PARAMETERS=json.dumps(given))  # the loop checks that TensorFlow was not imported
+
+    assert ended.code == 0, ended.errors
+    metadata = read(job.path / "artifacts/logs/toy-01234567").SummaryMetadata("_hparams_/session_start_info")
+    data = plugin_data_pb2.HParamsPluginData.FromString(metadata.plugin_data.content)
+    shown = data.session_start_info.hparams
+    assert {name: getattr(each, each.WhichOneof("kind")) for name, each in shown.items()} == given

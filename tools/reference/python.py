@@ -32,6 +32,7 @@ PUBLIC = {
         "qtj.Job",
         "qtj.Handle",
         "qtj.Study",
+        "qtj.StudyHandle",
         "qtj.Table",
         "qtj.Weights",
         "qtj.Report",
@@ -122,7 +123,7 @@ def _object(name: str, found: Object) -> Iterator[str]:
 
 
 def _members(found: Class) -> Iterator[str]:
-    for name, member in found.members.items():
+    for name, member in [*found.members.items(), *_inherited(found)]:
         if name == "__init__" and isinstance(member, Function) and member.docstring:
             yield from _signature(found.name, member)
             yield from _docstring(member)
@@ -131,6 +132,13 @@ def _members(found: Class) -> Iterator[str]:
             if isinstance(member, Function):
                 yield from _signature(name, member)
             yield from _docstring(member)
+
+
+def _inherited(found: Class) -> Iterator[tuple[str, Object]]:
+    """Yields the public members of a class that it has from another one of ours."""
+    for name, member in found.inherited_members.items():
+        if not name.startswith("_") and isinstance(member.final_target, Object):
+            yield name, member.final_target
 
 
 def _signature(name: str, found: Function) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Jobs of a cluster, as the command line names them."""
+"""Jobs and studies of a cluster, as the command line names them."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from qtj.terminal.errors import InputError, meant
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 
-__all__ = ["job_named", "jobs_in"]
+__all__ = ["check_studies", "job_named", "jobs_in"]
 
 _NOT_FOUND = 404
 
@@ -36,9 +36,23 @@ async def jobs_in(client: Client, namespace: str | None) -> Sequence[Object]:
         InputError: The cluster does not know QuantumTrainingJobs.
         ApiError: The API server refuses, or cannot be reached.
     """
+    return await _all(client, Resource.QUANTUM_TRAINING_JOBS, "QuantumTrainingJobs", namespace)
+
+
+async def check_studies(client: Client, namespace: str) -> None:
+    """Asks whether the cluster has studies.
+
+    Raises:
+        InputError: It does not know QuantumTrainingStudies.
+        ApiError: The API server refuses, or cannot be reached.
+    """
+    await _all(client, Resource.QUANTUM_TRAINING_STUDIES, "QuantumTrainingStudies", namespace)
+
+
+async def _all(client: Client, resource: Resource, name: str, namespace: str | None) -> Sequence[Object]:
     try:
-        return await client.list(Resource.QUANTUM_TRAINING_JOBS, namespace, {})
+        return await client.list(resource, namespace, {})
     except ApiError as error:
         if error.code != _NOT_FOUND:
             raise
-        raise InputError("the cluster has no QuantumTrainingJobs: install them with kubectl apply -k crds") from None
+        raise InputError(f"the cluster has no {name}: install them with kubectl apply -k crds") from None

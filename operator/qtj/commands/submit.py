@@ -71,7 +71,7 @@ def submit(
     local: Annotated[bool, typer.Option("--local", help="Run it on this machine instead, as qtj run does.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Create a job on a cluster, from a program in Python or from YAML.
+    """Create a job or a study on a cluster, from a program in Python or from YAML.
 
     A program travels with the modules and the files beside it that it names, in a ConfigMap that the job owns. With
     --dry-run, the API server checks everything; with -o as well, the objects are printed, and no cluster is asked.
@@ -134,6 +134,8 @@ def _submit(order: "Order", output: Output, *, follow: bool, dry_run: bool) -> i
     from qtj.submit.submit import follow_command, prepare, printed, submit
 
     prepared = prepare(order)
+    if follow and prepared.is_study:
+        raise InputError(f"--follow shows one job, and {order.file} has a study: use kubectl get qts -w afterwards")
     if follow and len(prepared.submissions) > 1:
         raise InputError(f"--follow shows one job, and {order.file} has several: use qtj top --cluster afterwards")
     for note in prepared.notes:
@@ -200,6 +202,7 @@ COMMANDS = (
             "qtj submit train.py --artifacts gs://bucket/train -- --seed 1",
             "qtj submit train.py --artifacts pvc://results --workers 2 --follow",
             "qtj submit job.yaml -n research",
+            "qtj submit study.yaml",
         ),
         asks_cluster=True,
     ),

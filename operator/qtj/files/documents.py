@@ -20,7 +20,7 @@ from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 from qtj_operator.api.study import STUDY_KIND
 
-__all__ = ["Document", "Documents", "File", "file_of", "read_documents", "read_file", "with_settings"]
+__all__ = ["Document", "Documents", "File", "documents_in", "file_of", "read_documents", "read_file", "with_settings"]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
@@ -147,8 +147,16 @@ def read_documents(path: Path) -> Documents:
     Raises:
         InputError: It cannot be read.
     """
-    name = display_name(path)
-    text = read_text(path)
+    return documents_in(display_name(path), read_text(path))
+
+
+def documents_in(name: str, text: str) -> Documents:
+    """Returns the objects of a text.
+
+    Args:
+        name: The name of its file in messages.
+        text: The text.
+    """
     objects: list[Document] = []
     wrong: list[str] = []
     try:
@@ -213,7 +221,7 @@ def _no_job(read: Documents) -> str:
     if tfjob := next((each for each in read.objects if each.manifest.get("kind") == _TFJOB), None):
         return tfjob.error(["kind"], f"this is a TFJob: qtj convert {read.name} makes a {KIND} of it")
     if study := next((each for each in read.objects if each.manifest.get("kind") == STUDY_KIND), None):
-        return study.error(["kind"], "this is a study: qtj run FILE runs it here, kubectl apply -f FILE on a cluster")
+        return study.error(["kind"], "this is a study: qtj run FILE runs it here, qtj submit FILE on a cluster")
     if not read.objects and read.name == display_name(Path(STDIN)):
         return f"{read.name}: there is nothing: see whether the command before the pipe has failed"
     if len(read.objects) == 1:

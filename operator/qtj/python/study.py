@@ -1,25 +1,30 @@
 """A study from Python: many runs of one job on this machine, and the table that compares them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 
+from qtj.checks.study import study_of
+from qtj.files.documents import documents_in, read_documents
 from qtj.python.apart import apart
 from qtj.python.job import Job
+from qtj.python.study_handle import StudyHandle
+from qtj.python.study_results import StudyResults
 from qtj.python.study_run import Order, run_order
-from qtj.python.table import Table
 from qtj.report.files import write_chosen
+from qtj.script.documents import NO_OPTIONS
 from qtj.studies.compare import baseline_of
 from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord
 from qtj.studies.stored_trials import linked_content
-from qtj.studies.table import study_data
 from qtj.studies.text import study_text
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.printable import visible
 from qtj_operator.api.names import NEWEST_API_VERSION
 from qtj_operator.api.study import STUDY_KIND, StudySpec
@@ -27,10 +32,15 @@ from qtj_operator.api.study_parameters import SEED
 from qtj_operator.api.study_status import StudyStatus
 from qtj_report.study_page import study_page
 
+if TYPE_CHECKING:
+    from qtj.submit.submit import Prepared
+
 __all__ = ["Study"]
 
+_log = logging.getLogger(__name__)
 
-class Study:
+
+class Study(StudyResults):
     """One job, run with several settings and seeds.
 
     Args:
@@ -65,15 +75,15 @@ class Study:
             **({} if seeds is None else {"seeds": {"count": seeds}}),
             "objective": {"metric": metric, "goal": goal},
             **(spec or {}),
-            "jobTemplate": made.get("spec"),
         }
-        head = {"apiVersion": NEWEST_API_VERSION, "kind": STUDY_KIND}
-        study = {**head, "metadata": {"name": title}, "spec": fields}
-        self._begin(title, Order(yaml.safe_dump_all([*others, study], sort_keys=False), Path.cwd()))
+        study = _study(title, fields, made.get("spec"))
+        order = Order(yaml.safe_dump_all([*others, study], sort_keys=False), Path.cwd())
+        self._begin(title, order, (job, fields))
 
-    def _begin(self, name: str, order: Order) -> None:
+    def _begin(self, name: str, order: Order, made: tuple[Job, Mapping[str, Any]] | None = None) -> None:
         self._order = order
         self._record = StudyRecord(name)
+        self._made = made
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
@@ -82,9 +92,6 @@ class Study:
         Raises:
             InputError: It has none, or has a mistake.
         """
-        from qtj.checks.study import study_of
-        from qtj.files.documents import read_documents
-
         found = study_of(read_documents(Path(path)), here=True)
         if found is None:
             raise InputError(f"{path} has no study: use Job.from_file for a job")
@@ -150,47 +157,43 @@ class Study:
         run_order(self._order, options, self._repr_html_, lambda: study_text(study_content(self.name, *self._load())))
         return self
 
-    @property
-    def phase(self) -> str:
-        """Running, Complete or Failed, as recorded last."""
-        return str(self._load()[1].phase)
+    def submit(self, *, artifacts: str | None = None, namespace: str | None = None) -> StudyHandle:
+        """Sends the study to the cluster of kubectl's current context; this Python may end then.
 
-    @property
-    def best(self) -> Mapping[str, Any] | None:
-        """The best point: its parameters, values, mean and margin; None while no point has finished."""
-        found = self.data["status"].get("best")
-        return None if found is None else dict(found)
+        Args:
+            artifacts: Where the results of a program are stored: `gs://BUCKET/PATH`, or `pvc://CLAIM/PATH`. Each trial
+                has a folder there.
+            namespace: The namespace; None for that of the file or of the context.
 
-    @property
-    def final(self) -> Mapping[str, Any] | None:
-        """The final training of the best point, as `best`; None without one, and before it may start."""
-        found = self.data["status"].get("final")
-        return None if found is None else dict(found)
+        Raises:
+            InputError: Something has to be corrected first, or the API server refuses: the sentences of `qtj submit`.
+        """
+        return apart(lambda _: self._submitted(artifacts, namespace))
 
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """What is recorded and what follows from it: `status` has the points, the best one and the comparison."""
-        spec, status = self._load()
-        return study_data({"status": status.to_dict()}, spec, status)
+    def _submitted(self, artifacts: str | None, namespace: str | None) -> StudyHandle:
+        with extra_checked("operator", "submit"):
+            from qtj.submit.submit import submit
 
-    def table(self) -> Table:
-        """Returns a row for each point, the best first; `pandas.DataFrame(study.table())` takes it."""
-        return Table(map(_point_row, self.data["status"]["points"]))
+        prepared = self._prepared(artifacts, namespace)
+        for note in prepared.notes:
+            _log.warning("%s", note)
+        (study,) = submit(prepared, namespace, dry_run=False)
+        return StudyHandle(study["metadata"]["name"], study["metadata"]["namespace"])
 
-    def trials(self) -> Table:
-        """Returns a row for each run, with all that it has reported."""
-        return Table(
-            {
-                "trial": each.number,
-                **each.parameters,
-                SEED: each.seed,
-                **({"final": True} if each.final else {}),
-                "phase": str(each.phase),
-                **(each.metrics or {}),
-                "message": each.message,
-            }
-            for each in self._load()[1].trials
-        )
+    def _prepared(self, artifacts: str | None, namespace: str | None) -> "Prepared":
+        from qtj.submit.submit import Order as Submitted
+        from qtj.submit.submit import Prepared, prepare
+
+        if self._made is None:
+            file = self._order.folder / self._order.file
+            return prepare(Submitted(file=file, program=NO_OPTIONS, artifacts=artifacts, namespace=namespace))
+        job, fields = self._made
+        prepared = job._prepared(artifacts, namespace)  # noqa: SLF001  what Job.submit sends
+        (sent,) = prepared.submissions
+        study = _study(self.name, fields, sent.job["spec"], sent.job["metadata"].get("namespace"))
+        made = [each for each in (sent.config_map, study) if each]
+        study_of(documents_in(self.name, yaml.safe_dump_all(made, sort_keys=False)))
+        return Prepared([replace(sent, job=study)], prepared.notes)
 
     def save(self, path: str | Path, baseline: Mapping[str, Any] | None = None) -> Path:
         """Writes the page that `qtj report` writes, into another file; returns its path.
@@ -225,6 +228,12 @@ class Study:
         return self._record.load()
 
 
+def _study(name: str, fields: Mapping[str, Any], template: Any, namespace: str | None = None) -> dict[str, Any]:
+    meta = {"name": name, **({"namespace": namespace} if namespace else {})}
+    head = {"apiVersion": NEWEST_API_VERSION, "kind": STUDY_KIND, "metadata": meta}
+    return {**head, "spec": {**fields, "jobTemplate": template}}
+
+
 def _name_of(job: Job, manifest: Mapping[str, Any]) -> str:
     meta = manifest.get("metadata")
     if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
@@ -243,17 +252,3 @@ def _parameter(name: str, values: Iterable[Any] | Mapping[str, Any]) -> Mapping[
 def _plain(value: Any) -> Any:
     """Returns a number of NumPy as one of Python."""
     return value.item() if hasattr(value, "item") else value
-
-
-def _point_row(point: Mapping[str, Any]) -> Mapping[str, Any]:
-    numbers: Sequence[float] = [each for each in point["values"] if each is not None]
-    return {
-        **point["parameters"],
-        "runs": len(numbers),
-        "failed": point["failed"],
-        "mean": point.get("mean"),
-        "margin": point.get("margin"),
-        "std": point.get("standardDeviation"),
-        "min": min(numbers, default=None),
-        "max": max(numbers, default=None),
-    }

@@ -11,33 +11,26 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from qtj.cluster.connection import on_cluster
 from qtj.report.files import is_stream, report_written, write_chosen
 from qtj.runs.folders import PAGE
 from qtj.studies.compare import baseline_of
 from qtj.studies.content import study_content
+from qtj.studies.on_cluster import study_on_cluster
 from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.stored_trials import linked_content
 from qtj.studies.table import study_data, trials_csv
 from qtj.studies.text import study_text
-from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyStatus
-from qtj_operator.cluster.api import ApiClient
-from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_report.study import StudyContent
 from qtj_report.study_page import study_page
 
 __all__ = ["Asked", "cluster_study_report", "study_report"]
 
-_FORBIDDEN = 403
 _NO_CURVES = "curves and pages of the runs are not here: `qtj report {}-NUMBER -n NAMESPACE --html FILE` writes one"
 
 
@@ -97,28 +90,15 @@ def cluster_study_report(name: str, namespace: str | None, asked: Asked) -> str 
     Raises:
         InputError: There is no cluster, it refuses, or the study can never run; or as in `study_report`.
     """
-    if not re.fullmatch(NAME_PATTERN, name) or (raw := on_cluster(partial(_read, name), namespace)) is None:
+    if (found := study_on_cluster(name, namespace)) is None:
         return None
-    try:
-        spec = StudySpec.read(raw["spec"], extra="ignore")
-        status = StudyStatus.read(raw.get("status") or {}, extra="ignore")
-    except ValidationError:
-        raise InputError(f"the study {name} cannot be read: `kubectl describe qts {name}` says why") from None
+    spec, status = found
 
     def content(page: Path | None) -> StudyContent:
         notes = [_NO_CURVES.format(name)] if page else []
         return study_content(name, spec, status, separator="-", baseline=asked.values(spec, status), notes=notes)
 
     return _answer(name, spec, status, asked, content, None)
-
-
-async def _read(name: str, client: ApiClient, namespace: str) -> Object | None:
-    try:
-        return await client.get(Resource.QUANTUM_TRAINING_STUDIES, namespace, name)
-    except ApiError as error:
-        if error.code != _FORBIDDEN:  # whoever may read no studies has none
-            raise
-        return None
 
 
 def _answer(

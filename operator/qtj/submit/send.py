@@ -1,9 +1,9 @@
-"""Sends a job, and the ConfigMap with its program, so that nothing is half created.
+"""Sends a job or a study, and the ConfigMap with its program, so that nothing is half created.
 
 Both are tried first (`dryRun`), so a missing right or a mistake is found before anything is written. Then comes the
 job, and then the ConfigMap, which the job owns from the start: at no moment is there a ConfigMap without a job that it
 goes with. A job whose ConfigMap cannot be created is deleted again. If the command is killed in between, the pods of
-the job wait for the ConfigMap, and the same command creates it.
+the job wait for the ConfigMap, and the same command creates it. A study is sent as a job is.
 """
 
 import asyncio
@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.cluster.jobs import jobs_in
+from qtj.cluster.jobs import check_studies, jobs_in
 from qtj.cluster.request import APPLY, Sent, send_json
 from qtj.script.objects import with_owner
 from qtj.terminal.errors import InputError
 from qtj_operator.api.names import PLURAL
 from qtj_operator.api.status import FINISHED
+from qtj_operator.api.study import STUDY_KIND, STUDY_PLURAL
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object, Resource
 
@@ -38,8 +39,8 @@ class Submission:
     """What is sent.
 
     Attributes:
-        job: The job.
-        config_map: The ConfigMap with its program; None for a job of a file.
+        job: The job, or the study.
+        config_map: The ConfigMap with its program; None for a job or a study of a file.
     """
 
     job: Mapping[str, Any]
@@ -60,11 +61,12 @@ async def send(client: ApiClient, submission: Submission, *, dry_run: bool) -> O
         dry_run: Whether the API server only checks it.
 
     Raises:
-        InputError: Another job has the name, or the cluster does not know QuantumTrainingJobs.
+        InputError: Another job or study has the name, or the cluster does not know this kind of object.
         ApiError: The API server refuses, or cannot be reached.
     """
     job, config_map = submission.job, submission.config_map
-    there = await client.get(Resource.QUANTUM_TRAINING_JOBS, job["metadata"]["namespace"], job["metadata"]["name"])
+    resource = Resource.QUANTUM_TRAINING_STUDIES if _is_study(job) else Resource.QUANTUM_TRAINING_JOBS
+    there = await client.get(resource, job["metadata"]["namespace"], job["metadata"]["name"])
     if config_map:
         _refuse_other(there, job)
     tried = await _apply(client, job, _DRY_RUN)
@@ -86,15 +88,26 @@ def _refuse_other(there: Object | None, job: Mapping[str, Any]) -> None:
     if there is None:
         return
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+    kind, other, remove = ("study", "name", "kubectl delete qts") if _is_study(job) else ("job", "--name", "qtj delete")
     if there["metadata"].get("deletionTimestamp"):
-        raise InputError(f"the job {name} in namespace {namespace} is being deleted: try again when it is gone")
+        raise InputError(f"the {kind} {name} in namespace {namespace} is being deleted: try again when it is gone")
+    before, now = (each["spec"].get("jobTemplate", each["spec"]) for each in (there, job))
     for field, what in _FIXED.items():
-        if there["spec"].get(field) != job["spec"].get(field):
+        if before.get(field) != now.get(field):
             raise InputError(
-                f"there is a job {name} in namespace {namespace} with {what}: choose another --name, or remove that "
-                f"job with `qtj delete {name} -n {namespace}`"
+                f"there is a {kind} {name} in namespace {namespace} with {what}: choose another {other}, or remove "
+                f"that {kind} with `{remove} {name} -n {namespace}`"
             )
-    _refuse_ended(there, name, namespace)
+    if not _is_study(job):  # which goes on with more values or seeds
+        _refuse_ended(there, name, namespace)
+
+
+def _is_study(manifest: Mapping[str, Any]) -> bool:
+    return bool(manifest["kind"] == STUDY_KIND)
+
+
+def _plural(manifest: Mapping[str, Any]) -> str:
+    return STUDY_PLURAL if _is_study(manifest) else PLURAL
 
 
 def _refuse_ended(there: Object, name: str, namespace: str) -> None:
@@ -109,13 +122,14 @@ def _refuse_ended(there: Object, name: str, namespace: str) -> None:
 
 async def _apply(client: ApiClient, job: Mapping[str, Any], query: Mapping[str, str]) -> Object:
     meta, version = job["metadata"], job["apiVersion"]
-    path = f"/apis/{version}/namespaces/{meta['namespace']}/{PLURAL}/{meta['name']}"
+    path = f"/apis/{version}/namespaces/{meta['namespace']}/{_plural(job)}/{meta['name']}"
     fields = {"fieldManager": _MANAGER, "fieldValidation": "Strict", **query}
     try:
         return await send_json(client.transport, path, fields, Sent("PATCH", job, APPLY))
     except ApiError as problem:
         if problem.code == _NOT_FOUND:
-            await jobs_in(client, meta["namespace"])  # says if they are not installed
+            known = check_studies if _is_study(job) else jobs_in
+            await known(client, meta["namespace"])  # says if they are not installed
         raise
 
 
@@ -133,7 +147,7 @@ async def _give(client: ApiClient, job: Object, config_map: Mapping[str, Any], *
         await _create_owned(client, job, with_owner(config_map, job))
     except (ApiError, asyncio.CancelledError):
         if is_new:
-            await _delete(client, _path_of(job, PLURAL, f"/apis/{job['apiVersion']}"), job)
+            await _delete(client, _path_of(job, _plural(job), f"/apis/{job['apiVersion']}"), job)
         raise
 
 

@@ -1,6 +1,6 @@
 """What `qtj submit` does: makes the objects, checks them here, and sends them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,9 +8,10 @@ import yaml
 
 from qtj.checks.job import check_file, job_mistakes
 from qtj.checks.program import program_mistakes
+from qtj.checks.study import study_of
 from qtj.cluster.choice import CHOICE
 from qtj.cluster.connection import on_cluster
-from qtj.files.documents import Document, read_file
+from qtj.files.documents import Document, file_of, read_documents
 from qtj.files.settings import Setting
 from qtj.files.yaml_values import KubectlDumper
 from qtj.script.documents import ProgramOptions, document_of
@@ -22,6 +23,7 @@ from qtj.submit.storage import storage_at
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj.terminal.text import shell_word
+from qtj_operator.api.study import STUDY_KIND
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
 
@@ -54,7 +56,7 @@ class Prepared:
     """What can be sent.
 
     Attributes:
-        submissions: The jobs.
+        submissions: The jobs, or the study.
         notes: What the user should know.
     """
 
@@ -65,6 +67,11 @@ class Prepared:
     def objects(self) -> list[Object]:
         """All objects."""
         return [each for one in self.submissions for each in (one.config_map, one.job) if each]
+
+    @property
+    def is_study(self) -> bool:
+        """Whether it is a study."""
+        return any(each.job["kind"] == STUDY_KIND for each in self.submissions)
 
     @property
     def names(self) -> str:
@@ -111,9 +118,10 @@ def printed(objects: Sequence[Object], form: OutputFormat) -> str:
 
 
 def follow_command(job: Object) -> str:
-    """Returns the command that follows a job."""
+    """Returns the command that follows a job or a study."""
     meta = job["metadata"]
-    words = ["qtj", "status", meta["name"], "-n", meta["namespace"], *CHOICE.options, "-w"]
+    command = ["kubectl", "get", "qts"] if job["kind"] == STUDY_KIND else ["qtj", "status"]
+    words = [*command, meta["name"], "-n", meta["namespace"], *CHOICE.options, "-w"]
     return " ".join(map(shell_word, words))
 
 
@@ -150,16 +158,24 @@ def _of_file(order: Order, settings: Sequence[Setting]) -> Prepared:
     if order.artifacts is not None or order.resources is not None:
         given = "--artifacts, --image, --cpu and --memory"
         raise InputError(f"{given} are for a program in Python, and {order.file} has these fields: use --set")
-    file = read_file(order.file, settings)
+    read = read_documents(order.file)
+    if study := study_of(read, order.settings):
+        _check_alone(order, read.name, study.document.data)
+        return Prepared([_placed(study.document, order.namespace)], [f"{study.name} has {study.size_text}"])
+    file = file_of(read, settings)
     check_file(file)
-    if others := [*file.others, *(f"{kind} {name}" for kind, name in file.configs)]:
-        what = f"this has also {', '.join(others)}, and qtj submit sends jobs alone"
-        raise InputError(f"{file.name}: {what}: use kubectl apply -f {order.file}")
+    _check_alone(order, file.name, file.configs, file.others)
     return Prepared([_placed(each, order.namespace) for each in file.jobs])
 
 
+def _check_alone(order: Order, file: str, configs: Iterable[tuple[str, str]], others: Sequence[str] = ()) -> None:
+    if also := [*others, *(f"{kind} {name}" for kind, name in configs)]:
+        what = f"this has also {', '.join(also)}, and qtj submit sends jobs and studies alone"
+        raise InputError(f"{file}: {what}: use kubectl apply -f {order.file}")
+
+
 def _placed(document: Document, namespace: str | None) -> Submission:
-    """Returns a job of a file in the namespace that it names; if it names none, that is decided later."""
+    """Returns a job or a study of a file in the namespace that it names; if it names none, that is decided later."""
     path = ("metadata", "namespace")
     written = document.written(path)
     if written and namespace and written != namespace:

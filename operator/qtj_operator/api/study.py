@@ -58,11 +58,12 @@ class Algorithm(StrEnum):
     RANDOM = "Random"
     TPE = "TPE"
     GP = "GP"
+    CMA_ES = "CMA-ES"
 
     @property
     def learns(self) -> bool:
         """Whether a point depends on the results of others."""
-        return self in {Algorithm.TPE, Algorithm.GP}
+        return self not in {Algorithm.GRID, Algorithm.RANDOM}
 
 
 class Goal(StrEnum):
@@ -105,12 +106,12 @@ class Search(Model):
     algorithm: Algorithm | None = Field(
         None,
         description="Grid, also when left out: every combination of values. Random: combinations that are drawn, as "
-        "many as maxTrials allows. TPE and GP: samplers of Optuna, which learn from the trials before.",
+        "many as maxTrials allows. TPE, GP and CMA-ES: samplers of Optuna, which learn from the trials before.",
     )
     seed: StrictInt | None = Field(
         None,
-        description="Of Random, TPE and GP: the same seed leads to the same points, as long as trials end alike. 0 "
-        "when left out.",
+        description="Of all but Grid: the same seed leads to the same points, as long as trials end alike. 0 when left "
+        "out.",
         ge=0,
         le=_LARGEST_SEED,
     )
@@ -163,7 +164,7 @@ _RULES = (
     ),
     (
         f"!({_IS_DRAWN}) || has(self.maxTrials)",
-        "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials",
+        "Random, TPE, GP and CMA-ES choose points until there are maxTrials trials: write spec.maxTrials",
     ),
 )
 

@@ -28,7 +28,7 @@ from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
 
-_WRITTEN = frozenset(Env) - {Env.PARAMETERS}
+_WRITTEN = frozenset(Env) - {Env.PARAMETERS, Env.STUDY}
 """Variables that the operator writes. Those of a study are in the template of each trial."""
 
 

@@ -42,7 +42,7 @@ def trial_job(
     """Returns the job of a trial.
 
     Args:
-        study: The name and the namespace of the study.
+        study: The name, the namespace and the uid of the study.
         template: The jobTemplate, as its author wrote it.
         number: The number of the trial.
         values: The values of its point.
@@ -59,7 +59,13 @@ def trial_job(
     for name in (each for each in texts if each not in used):
         set_argument(job, option_of(name), texts[name])
     for container in containers_of(spec):
-        _set_variable(container, json.dumps(given))
+        _add_variables(
+            container,
+            {
+                Env.PARAMETERS: json.dumps(given),
+                Env.STUDY: json.dumps({"name": study["name"], "id": study["uid"]}),
+            },
+        )
     return job
 
 
@@ -116,7 +122,7 @@ def _artifacts(artifacts: Any, number: int) -> Any:
     return {**artifacts, "uri": f"{artifacts['uri'].rstrip('/')}/{number}"}
 
 
-def _set_variable(container: dict[str, Any], parameters: str) -> None:
+def _add_variables(container: dict[str, Any], texts: Mapping[Env, str]) -> None:
     variables = container.get("env") or []
     if isinstance(variables, list):
-        container["env"] = [*variables, {"name": str(Env.PARAMETERS), "value": parameters}]
+        container["env"] = [*variables, *({"name": str(name), "value": text} for name, text in texts.items())]

@@ -67,7 +67,11 @@ class ProgramTraining(Training):
             self.captures = Captures(replica, planned, self.start)
         session.record.add_imports()
         run = run_name(replica.environment)
-        self._board = ProgramCurves(replica.store, run, self.start.step + 1) if replica.cluster.leads else None
+        self._board = (
+            ProgramCurves(replica.store, run, self.start.step + 1, session.parameters)
+            if replica.cluster.leads
+            else None
+        )
         atexit.register(self.warn_if_unfinished)
 
     def mistakes_reported(self) -> AbstractContextManager[None]:

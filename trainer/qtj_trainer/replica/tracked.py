@@ -4,6 +4,7 @@ A training has one run there, in all its attempts. Its id is the uid of the job.
 `reusePolicy: SameSpec`, whose id stays when their artifacts go, it is kept beside the checkpoints.
 """
 
+import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from qtj_contract.progress_log import EpochRecord
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.stored.artifacts import Result
-from qtj_trainer.tracking.content import Description, Point, described, numbers_of
+from qtj_trainer.tracking.content import Description, Point, Study, described, numbers_of
 from qtj_trainer.tracking.mlflow import MlflowRun
 from qtj_trainer.tracking.settings import experiment_of, mlflow_of
 from qtj_trainer.tracking.tracker import Tracker
@@ -69,7 +70,8 @@ class Tracked:
             now = _now()
             labels = {**self._labels(), **about.labels}
             name = self._environment.get(contract.Env.JOB) or about.name
-            run = Description(self._run(is_resumed=is_resumed), name, now, described(about.parameters), labels)
+            identity, settings = self._run(is_resumed=is_resumed), described(about.parameters)
+            run = Description(identity, name, now, settings, labels, self._study())
         except TrainerError as problem:
             log.warning("this training is not tracked: %s", problem)
             return
@@ -98,6 +100,10 @@ class Tracked:
         if not self._environment.get(contract.Env.PROGRESS_LOG):  # `qtj run` starts no image
             known["image"] = contract.Env.IMAGE
         return {name: self._environment.get(variable, "") for name, variable in known.items()}
+
+    def _study(self) -> Study | None:
+        given = json.loads(self._environment.get(contract.Env.STUDY) or "{}")
+        return Study(given["id"], given["name"]) if given else None
 
     def _run(self, *, is_resumed: bool) -> str:
         """Returns the id of the run.

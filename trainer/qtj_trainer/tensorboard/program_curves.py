@@ -18,6 +18,9 @@ from qtj_trainer.stored.position import Epoch
 
 __all__ = ["ProgramCurves"]
 
+_RUN = ""
+"""The folder of the run itself, in which TensorBoard looks for its parameters."""
+
 _HELD_OUT = "val_"
 """What Keras puts before the names of scores on the held-out set."""
 
@@ -25,7 +28,7 @@ _HELD_OUT = "val_"
 class ProgramCurves:
     """Writes the curves of one attempt. Only the leader may use it. What cannot be stored never ends a training."""
 
-    def __init__(self, store: Store, run: str, first_step: int) -> None:
+    def __init__(self, store: Store, run: str, first_step: int, parameters: Mapping[str, Any] | None = None) -> None:
         """Prepares the files of an attempt.
 
         Args:
@@ -33,16 +36,20 @@ class ProgramCurves:
             run: The name of the job in TensorBoard.
             first_step: The first step at which this attempt may draw. TensorBoard leaves out what earlier attempts have
                 drawn from there on.
+            parameters: Those of a trial of a study, by which TensorBoard compares runs.
         """
         self._store = store
         self._folder = f"logs/{run}"
         self._name = f"events.out.tfevents.{int(time.time()):010d}.{platform.node()}.{os.getpid()}"
         self._first_step = first_step
         self._files: dict[str, io.BytesIO] = {}
+        self._parameters = parameters or {}
         self._copies = PeriodicUpload(self._store_all, "the curves of the last epochs are not stored for TensorBoard")
 
     def show(self, epoch: Epoch) -> None:
         """Adds the numbers of an epoch, at its step."""
+        if self._parameters and _RUN not in self._files:
+            self._introduce()
         curves: dict[str, dict[str, float]] = {"train": {"loss": epoch.loss}, "validation": {}}
         for name, score in epoch.scores.items():
             curves["validation" if name.startswith(_HELD_OUT) else "train"][name.removeprefix(_HELD_OUT)] = score
@@ -58,7 +65,22 @@ class ProgramCurves:
 
     def _store_all(self) -> None:
         for part, file in self._files.items():
-            self._store.write(f"{self._folder}/{part}/{self._name}", file.getvalue())
+            self._store.write("/".join(filter(None, (self._folder, part, self._name))), file.getvalue())
+
+    def _introduce(self) -> None:
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.plugins.hparams.metadata import NULL_TENSOR, SESSION_START_INFO_TAG, create_summary_metadata
+        from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
+
+        start = SessionStartInfo(start_time_secs=time.time())
+        for name, value in self._parameters.items():
+            kind = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "number"
+            setattr(start.hparams[name], f"{kind}_value", value)
+        metadata = create_summary_metadata(HParamsPluginData(session_start_info=start))
+        self._files[_RUN] = io.BytesIO()
+        self._write(_RUN, file_version="brain.Event:2")
+        value = Summary.Value(tag=SESSION_START_INFO_TAG, tensor=NULL_TENSOR, metadata=metadata)
+        self._write(_RUN, summary=Summary(value=[value]))
 
     def _add(self, part: str, step: int, numbers: Mapping[str, float]) -> None:
         from tensorboard.compat.proto.event_pb2 import SessionLog

@@ -8,9 +8,22 @@ from qtj_contract import Progress, named_numbers
 from qtj_contract.progress_log import EpochRecord
 from qtj_contract.secret_names import has_password, is_secret
 
-__all__ = ["Description", "Point", "described", "numbers_of"]
+__all__ = ["Description", "Point", "Study", "described", "numbers_of"]
 
 _NOT_SHOWN = "(not shown)"
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The study that a training is a trial of.
+
+    Attributes:
+        identity: Its id: the same for all of its trials, and for no other study.
+        name: Its name, for people.
+    """
+
+    identity: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,7 @@ class Description:
         milliseconds: When this attempt began, since 1970.
         parameters: Its settings, by name.
         labels: Where it comes from, by name; a later attempt may have others.
+        study: The study that it is a trial of; None for none.
     """
 
     run: str
@@ -30,6 +44,7 @@ class Description:
     milliseconds: int
     parameters: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    study: Study | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qtj_trainer.tracking.content import Description, Point
+from qtj_trainer.tracking.parent import PARENT, finish_parent, parent_of
 from qtj_trainer.tracking.requests import NOT_MLFLOW, Api, RefusedError, UnreachableError
 
 __all__ = ["MlflowRun"]
@@ -41,6 +42,8 @@ class MlflowRun:
         self._experiment = experiment
         self._description = description
         self._id = ""
+        self._found = ""
+        """The id of the experiment, once it is known."""
         self._steps: dict[str, int] = {}
         """The last step that the server has of each metric."""
 
@@ -63,6 +66,7 @@ class MlflowRun:
             if labels:
                 self._post("runs/log-batch", run_id=self._id, tags=_pairs(_tags(labels)))
             if result:
+                self._join(result.milliseconds, is_over=True)
                 self._post("runs/update", run_id=self._id, status="FINISHED", end_time=result.milliseconds)
         except (RefusedError, UnreachableError):
             self._id = ""  # what the server has got of it is asked for again
@@ -71,7 +75,7 @@ class MlflowRun:
             raise RefusedError(NOT_MLFLOW) from None
 
     def _open(self) -> None:
-        experiment = self._experiment_id()
+        experiment = self._found = self._experiment_id()
         text = self._description.run.replace("'", "")
         wanted = {"experiment_ids": [experiment], "filter": f"tags.`{_RUN}` = '{text}'", "max_results": 1}
         found = self._post("runs/search", **wanted, order_by=["attributes.start_time ASC"]).get("runs")
@@ -88,6 +92,16 @@ class MlflowRun:
         parameters = {name: value for name, value in self._description.parameters.items() if _key(name) not in known}
         self._begin(identity, _pairs(parameters), tags if found else [])
         self._id = identity
+        self._join(self._description.milliseconds)
+
+    def _join(self, milliseconds: int, *, is_over: bool = False) -> None:
+        """Puts the run below that of its study, if it is a trial."""
+        if self._description.study is None:
+            return
+        parent = parent_of(self._api, self._found, self._description.study, milliseconds)
+        self._post("runs/set-tag", run_id=self._id, key=PARENT, value=parent)
+        if is_over:
+            finish_parent(self._api, parent, milliseconds)
 
     def _begin(self, identity: str, parameters: Sequence[Mapping[str, str]], tags: Sequence[Mapping[str, str]]) -> None:
         """Sends the parameters, which cannot be changed later, and the tags of this attempt."""

@@ -21,10 +21,12 @@ class Reached:
     Attributes:
         epoch: The epochs it has finished.
         numbers: What it has reported after the last of them; all are finite.
+        is_trained: Whether these are all of its epochs.
     """
 
     epoch: int
     numbers: Mapping[str, float]
+    is_trained: bool = False
 
 
 def epoch_numbers(progress: Mapping[str, Any]) -> dict[str, float]:
@@ -38,4 +40,4 @@ def reached_of(status: Mapping[str, Any]) -> Reached | None:
     if not progress.get("epoch"):
         return None
     numbers = {name: float(number) for name, number in epoch_numbers(progress).items() if math.isfinite(number)}
-    return Reached(progress["epoch"], numbers)
+    return Reached(progress["epoch"], numbers, progress["epoch"] >= (progress.get("epochs") or math.inf))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qtj_operator.api.limits import MOST_BYTES
-from qtj_operator.api.study import MAX_TRIALS, StudySpec
+from qtj_operator.api.study import MAX_TRIALS, Algorithm, StudySpec
 from qtj_operator.api.study_parameters import Value
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.study.points import Point, grid_size, points_of
@@ -114,6 +114,8 @@ def _too_large(spec: StudySpec) -> str | None:
 
 def _unlistable(spec: StudySpec) -> str | None:
     seeds = len(spec.seed_numbers)
+    if spec.search and spec.search.algorithm == Algorithm.CMA_ES and not any(each.range for each in spec.parameters):
+        return "CMA-ES moves the numbers of ranges, and no parameter has a range: search with TPE or Random"
     if spec.is_drawn:
         return _undrawable(spec.max_trials, seeds) or _too_many(spec, spec.limit)
     for each in spec.parameters:
@@ -140,7 +142,7 @@ def _too_many(spec: StudySpec, trials: int) -> str | None:
 
 def _undrawable(limit: int | None, seeds: int) -> str | None:
     if limit is None:
-        return "Random, TPE and GP choose points until there are maxTrials trials: write spec.maxTrials"
+        return "Random, TPE, GP and CMA-ES choose points until there are maxTrials trials: write spec.maxTrials"
     if limit < seeds:
         return f"maxTrials is {limit}, and one point takes {_counted(seeds, 'seed')}: raise it"
     return None

@@ -7,7 +7,8 @@
     trial 2  .9  stopped               so the verdict is never given again, whatever others report later
 
 The same trials with the same reports have the same verdicts, in whatever order passes come. Epochs between which nobody
-has looked are left out: a number of a later epoch would be better than those of others.
+has looked are left out: a number of a later epoch would be better than those of others. A trial that has trained all of
+its epochs is not stopped: nothing would be saved, and its result lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.api.study_stopping import EpochMetric, Stopping, StoppingRule
 from qtj_operator.core.median import median
+from qtj_operator.core.study.brackets import bracket_of
 from qtj_operator.core.study.epoch import Reached
 
 __all__ = ["judged"]
@@ -46,13 +48,15 @@ def judged(spec: StudySpec, trials: Sequence[TrialStatus], reached: Mapping[int,
 def _compared(
     stopping: Stopping, metric: EpochMetric, trial: TrialStatus, there: Reached, trials: Sequence[TrialStatus]
 ) -> TrialStatus:
-    rung, value = stopping.rung(there.epoch), there.numbers.get(metric)
+    bracket = bracket_of(stopping, trial.number)
+    rung, value = stopping.rung(there.epoch, bracket), there.numbers.get(metric)
     known = trial.compared or {}
     if rung is None or value is None or str(rung) in known:
         return trial
-    others = [compared[str(rung)] for each in trials if str(rung) in (compared := each.compared or {})]
+    rivals = (each.compared or {} for each in trials if bracket_of(stopping, each.number) == bracket)
+    others = [compared[str(rung)] for compared in rivals if str(rung) in compared]
     trial = trial.changed(compared={**known, str(rung): value})
-    if not (why := _worse(stopping, metric, value, others)):
+    if there.is_trained or not (why := _worse(stopping, metric, value, others)):
         return trial
     epochs = "epoch" if rung == 1 else "epochs"
     message = f"after {rung} {epochs}, its {metric} of {in_digits(value)} is {why}"

@@ -77,7 +77,8 @@ def line(card: Card, size: Size, rounds: int) -> str:
 def roofline(card: Card, circuit: FusedCircuit, batch: int, seconds: float) -> str:
     """What a gradient makes of the card."""
     rates = moved(circuit, batch) / seconds, batch * operations(plan_for_card(circuit)) / seconds
-    memory, arithmetic = rates[0] / card.bandwidth, rates[1] / card.peak
+    peaks = max(card.bandwidth, 1), max(card.peak, 1)  # a virtual card may not tell its clocks
+    memory, arithmetic = rates[0] / peaks[0], rates[1] / peaks[1]
     bound = "memory" if memory > arithmetic else "arithmetic"
     return (
         f"{rates[0] / 1e9:.0f} GB/s ({memory:.0%}) and {rates[1] / 1e12:.2f} TFLOP/s ({arithmetic:.0%}): by its {bound}"

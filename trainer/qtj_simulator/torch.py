@@ -36,7 +36,7 @@ def expectation_function(
 
     It has first and second derivatives by both, in reverse mode and in forward mode (`torch.func.hessian`); others are
     refused. `torch.func.vmap` is one call of the engine. `torch.compile` takes it, with first derivatives. Several
-    threads may call it. It computes on the CPU. With a tensor in float64, amplitudes are complex128, otherwise
+    threads may call it. Tensors are on the CPU. With a tensor in float64, amplitudes are complex128, otherwise
     complex64, and values are in the same precision. A tensor of another shape or type, or on another device, is a
     ValueError or TypeError. The function can be copied and pickled.
 
@@ -160,7 +160,7 @@ def _check(groups: Groups, inputs: Tensor, weights: Tensor) -> None:
             raise TypeError(f"{name} is a {type(tensor).__name__} and no tensor: use torch.as_tensor")
         _check_type(name, tensor.dtype)
         if tensor.device.type != "cpu":
-            raise ValueError(f"{name} is on {tensor.device}, and the simulator computes on the CPU: use {name}.cpu()")
+            raise ValueError(f"{name} is on {tensor.device}, and the simulator takes CPU tensors: use {name}.cpu()")
     if inputs.shape[-1:] != (groups.inputs,) or weights.shape != (groups.weights,):
         raise ValueError(
             f"inputs are {tuple(inputs.shape)} and weights {tuple(weights.shape)}, not (..., {groups.inputs}) and"

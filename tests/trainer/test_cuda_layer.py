@@ -1,6 +1,7 @@
 """The layer of Keras on a card; the driver of these tests has none."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -121,7 +122,10 @@ def test_a_card_without_room_for_one_example_is_refused(pretended: StandIn) -> N
         assert layer("auto").device == EngineDevice.CPU
 
 
-def test_qcnn_records_where_it_computed_and_is_evaluated_without_a_gpu(pretended: StandIn) -> None:
+def test_qcnn_tells_where_it_computes_and_is_evaluated_without_a_gpu(
+    pretended: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "qtj_trainer")
     asked = QcnnOptions(qubits=4, engine_device=EngineDevice.AUTO)
 
     ran = Qcnn().as_run(asked, Qcnn().model(asked))
@@ -129,6 +133,8 @@ def test_qcnn_records_where_it_computed_and_is_evaluated_without_a_gpu(pretended
         trust.trusted_card.cache_clear()
         without = Qcnn().as_run(asked, Qcnn().model(asked))
 
+    told = [message for message in caplog.messages if message.startswith("circuits")]
+    assert told == ["circuits are computed on the GPU", "circuits are computed on the processor"]
     assert (ran.engine_device, without.engine_device) == (EngineDevice.GPU, EngineDevice.CPU)
     assert QcnnOptions.from_record(json.loads(json.dumps(asdict(ran)))).engine_device == EngineDevice.AUTO
 

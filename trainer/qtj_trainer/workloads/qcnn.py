@@ -55,6 +55,7 @@ class Model(StrEnum):
     PURE = "pure"
 
 
+_PLACES = {EngineDevice.CPU: "processor", EngineDevice.GPU: "GPU"}
 _BUFFERS = {Model.HYBRID: 1, Model.PURE: 8}
 """Layers of the circuit before which a state is stored (`Plan.together`), at most."""
 
@@ -220,6 +221,8 @@ class Qcnn(Workload):
         except ValueError as problem:  # only the GPU, or the size of these circuits, can be wrong
             remedy = "" if isinstance(problem.__cause__, NoGpuError) else ": lower --qubits"
             raise UserError(f"{problem}{remedy}") from problem
+        if options.engine_device != EngineDevice.CPU:
+            log.info("circuits are computed on the %s", _PLACES[layers[0].device])
         turns = tf_keras.Input((options.qubits,), name="turns")
         values = [layer(turns) for layer in layers]
         if options.model == Model.HYBRID:

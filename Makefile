@@ -212,7 +212,7 @@ test-cluster: $(STAMP)
 .PHONY: test-gpu
 test-gpu: ## The trainer and the engine on the GPUs of this machine, with the figures; says so where there is none
 	@if ! $(PYTHON) -m tests.gpu.present; then echo "not run: no GPU"; \
-	else $(MAKE) .venv-gpu/installed && .venv-gpu/bin/pytest -q -s -p no:cacheprovider --timeout 1800 tests/gpu/engine_on_gpus.py tests/gpu/on_gpus.py; fi
+	else $(MAKE) .venv-gpu/installed && .venv-gpu/bin/pytest -q -s -p no:cacheprovider --timeout 300 tests/gpu/engine_on_gpus.py tests/gpu/on_gpus.py; fi
 
 .PHONY: bench-gpu
 bench-gpu: ## The engine on the first GPU beside all cores, and the goals (a minute; BENCH="--most-qubits 23" for less)

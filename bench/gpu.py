@@ -1,7 +1,8 @@
 """The engine on the first GPU beside the engine on all cores: `make bench-gpu`.
 
-It prints, for each size, the time of a gradient on both, their ratio beside the goal, how fast the card moves states by
-the passes of the plan, and how far the gradients differ.
+It prints, for each size, the time of a gradient on both, their ratio beside the goal, and how far the gradients differ.
+The roofline is how fast the card moves states by the passes of the plan, how fast it computes, what share of its peaks
+that is, and which of both is the larger share.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from bench.roofline import operations
 from qtj_simulator.cpu import default_threads
 from qtj_simulator.fused.cuda.driver import DRIVER, Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
@@ -44,6 +46,7 @@ def main() -> None:
     begin = time.perf_counter()
     card = trusted_card(os.environ.get("QTJ_CUDA_DRIVER", DRIVER), 32)
     print(f"{card.name}; compiled, and compared with the processor, in {time.perf_counter() - begin:.1f} s")
+    print(f"its peaks by clocks and widths: {card.bandwidth / 1e9:.0f} GB/s, {card.peak / 1e12:.1f} TFLOP/s")
     for size in SIZES:
         if size.qubits <= options.most_qubits:
             print(line(card, size, options.rounds), flush=True)
@@ -59,7 +62,7 @@ def line(card: Card, size: Size, rounds: int) -> str:
     on_card = CudaEngine(plan_for_card(circuit), card)
     seconds, (_, found) = measured(lambda: on_card.gradients(inputs, weights, upstream), rounds)
     name = f"{size.qubits} qubits, {size.batch} examples: {1000 * seconds:.2f} ms on the GPU"
-    name += f", {moved(circuit, size.batch) / seconds / 1e9:.0f} GB/s"
+    name += f", {roofline(card, circuit, size.batch, seconds)}"
     if not size.goal:
         return name
     engine = Engine(*circuit.plans(lanes()), threads=default_threads())
@@ -68,6 +71,17 @@ def line(card: Card, size: Size, rounds: int) -> str:
     return (
         f"{name}, {1000 * other:.2f} ms on {default_threads()} threads: {other / seconds:.2f} times as fast"
         f" (goal: {size.goal:g}); gradients differ by {difference:.1g}"
+    )
+
+
+def roofline(card: Card, circuit: FusedCircuit, batch: int, seconds: float) -> str:
+    """What a gradient makes of the card."""
+    rates = moved(circuit, batch) / seconds, batch * operations(plan_for_card(circuit)) / seconds
+    peaks = max(card.bandwidth, 1), max(card.peak, 1)  # a virtual card may not tell its clocks
+    memory, arithmetic = rates[0] / peaks[0], rates[1] / peaks[1]
+    bound = "memory" if memory > arithmetic else "arithmetic"
+    return (
+        f"{rates[0] / 1e9:.0f} GB/s ({memory:.0%}) and {rates[1] / 1e12:.2f} TFLOP/s ({arithmetic:.0%}): by its {bound}"
     )
 
 

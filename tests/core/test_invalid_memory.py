@@ -80,3 +80,31 @@ def test_a_roles_own_limit_counts() -> None:
     assert "the limit of spec.replicaSpecs.Worker.template.spec.containers[trainer] is 1Gi" in sentence(
         circuit={"qubits": 30}, template=limited("64Gi"), replicaSpecs=roles
     )
+
+
+ON_A_GPU = {"qubits": 30, "engineDevice": "gpu", "gpuMemory": "16Gi"}
+
+
+def test_a_circuit_that_does_not_fit_its_gpu_is_refused_with_the_numbers() -> None:
+    assert sentence(circuit=ON_A_GPU, template=limited("64Gi")) == (
+        "30 qubits need at least 24 GiB of a GPU (3 states of 8 GiB), and circuit.gpuMemory is 16Gi: "
+        "lower circuit.qubits, or set circuit.engineDevice to auto"
+    )
+
+
+@pytest.mark.parametrize("change", [{"engineDevice": "auto"}, {"gpuMemory": "24Gi"}, {"gpuMemory": None}])
+def test_a_circuit_that_fits_its_gpu_or_the_processor_is_not(change: dict[str, Any]) -> None:
+    circuit = {name: value for name, value in {**ON_A_GPU, **change}.items() if value is not None}
+
+    assert new_job(circuit=circuit, template=limited("64Gi")).decide().status.attempt == 1
+
+
+@pytest.mark.parametrize(("circuit", "refused"), [({"engineDevice": "auto"}, True), ({}, False)])
+def test_a_template_may_name_the_device_of_the_engine_where_the_job_does_not(
+    circuit: dict[str, Any], refused: bool
+) -> None:
+    named = template(env=[{"name": "QTJ_ENGINE_DEVICE", "value": "gpu"}])
+
+    decision = new_job(circuit={"qubits": 4, **circuit}, template=named).decide()
+
+    assert (decision.status.reason == "InvalidSpec") == refused

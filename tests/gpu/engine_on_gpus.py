@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.plan import fused_circuit
-from tests.trainer import test_double_precision
+from tests.trainer import double_precision
 from tests.trainer.circuits import Case, cases
 from tests.trainer.test_cuda_kernels import CLOSE, exact, numbers_of, results, with_a_string
 from tests.trainer.test_fused_exact import HARD, check
@@ -30,7 +30,7 @@ def engine_of(case: Case, bits: int, *, tile_bits: int | None = None, **options:
 @given(case=cases(at_most=10), batch=st.integers(1, 5), tile_bits=st.integers(2, 10), seed=st.integers(0, 99))
 def test_any_circuit(case: Case, batch: int, tile_bits: int, seed: int) -> None:
     check(case, engine_of(case, 32, tile_bits=tile_bits), batch, seed)
-    test_double_precision.check(case, engine_of(case, 64, tile_bits=tile_bits), batch, seed)
+    double_precision.check(case, engine_of(case, 64, tile_bits=tile_bits), batch, seed)
 
 
 @pytest.mark.parametrize("bits", [32, 64])

@@ -51,19 +51,20 @@ def test_a_program_gets_its_job_and_all_addresses() -> None:
 
 
 def test_a_program_gets_everything_that_its_job_specifies_of_the_circuit() -> None:
-    job = a_job(circuit={"qubits": 8, "filters": 3, "precision": "double"})
+    job = a_job(circuit={"qubits": 8, "filters": 3, "precision": "double", "engineDevice": "auto"})
 
     (container,) = replica_pod(job, job.leader, attempt=1)["spec"]["containers"]
 
     environment = env(container)
     assert (environment[Env.QUBITS], environment[Env.FILTERS], environment[Env.PRECISION]) == ("8", "3", "double")
+    assert environment[Env.ENGINE_DEVICE] == "auto"
 
 
 @pytest.mark.parametrize(
     ("circuit", "silent"),
     [
-        (None, {Env.QUBITS, Env.FILTERS, Env.PRECISION}),
-        ({"qubits": 8}, {Env.FILTERS, Env.PRECISION}),
+        (None, {Env.QUBITS, Env.FILTERS, Env.PRECISION, Env.ENGINE_DEVICE}),
+        ({"qubits": 8}, {Env.FILTERS, Env.PRECISION, Env.ENGINE_DEVICE}),
     ],
 )
 def test_a_program_gets_nothing_that_its_job_leaves_out(circuit: dict[str, Any] | None, silent: set[Env]) -> None:

@@ -154,7 +154,7 @@ def test_a_tensor_that_it_does_not_take_is_refused_in_a_sentence(inputs: Any, we
 
 
 def test_a_tensor_on_another_device_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"inputs is on meta, and the simulator computes on the CPU: use inputs\.cpu"):
+    with pytest.raises(ValueError, match=r"inputs is on meta, and the simulator takes CPU tensors: use inputs\.cpu"):
         FUNCTION(torch.empty(3, 2, device="meta"), drawn(2))
 
 

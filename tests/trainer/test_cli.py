@@ -112,6 +112,16 @@ def test_a_mistake_is_one_sentence_at_once(trainer: Trainer, arguments: str, cod
             {"QTJ_PRECISION": "double"},
             "--precision is double and --engine is tfq, which has single precision only: take --engine fused",
         ),
+        (
+            ["--engine-device=cpu"],
+            {"QTJ_ENGINE_DEVICE": "gpu"},
+            "--engine-device cpu contradicts the job's spec.circuit.engineDevice gpu: leave one of them out",
+        ),
+        (
+            ["--engine=tfq"],
+            {"QTJ_ENGINE_DEVICE": "gpu"},
+            "--engine-device is gpu and --engine is tfq, which computes on the processor: take --engine fused",
+        ),
     ],
 )
 def test_another_circuit_than_that_of_the_job_is_refused(
@@ -132,6 +142,16 @@ def test_filters_and_precision_of_the_job_are_those_of_the_model(trainer: Traine
     [record] = (tmp_path / "weights").glob("*[0-9a-f].json")
     options = json.loads(record.read_text())["options"]
     assert (options["filters"], options["precision"]) == (2, "double")
+
+
+def test_a_gpu_that_is_missing_is_refused_with_one_sentence(trainer: Trainer, tmp_path: Path) -> None:
+    arguments = ("train", "qcnn", "--qubits=4", "--engine-device=gpu", "--artifacts", str(tmp_path))
+
+    ended = trainer.run(*arguments, QTJ_CUDA_DRIVER="libnothing.so.1")
+
+    assert (ended.code, len(ended.sentences)) == (1, 1)
+    assert ended.error.startswith("the GPU cannot be used: no CUDA driver: libnothing.so.1")
+    assert ended.error.endswith("take the engine's device cpu, or auto")
 
 
 def test_logs_are_for_programs_on_demand(trainer: Trainer, tmp_path: Path) -> None:

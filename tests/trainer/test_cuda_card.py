@@ -27,7 +27,7 @@ def pretended(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """A machine whose driver is the stand-in, and on which no card is trusted yet."""
     found = stand_in(request.param)
     monkeypatch.setenv("QTJ_CUDA_DRIVER", str(found.library))
-    monkeypatch.setattr(trust, "Card", lambda name: Card(name, lambda *_: b""))
+    monkeypatch.setattr(trust, "Card", lambda name, number: Card(name, lambda *_: b"", number))
     trust._card.cache_clear()
     trust.trusted_card.cache_clear()
     yield found
@@ -70,7 +70,9 @@ def test_the_processor_computes_where_no_card_is_asked_for(
 def test_another_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QTJ_ENGINE_DEVICE", "tpu")
 
-    with pytest.raises(ValueError, match=r"^\$QTJ_ENGINE_DEVICE is 'tpu', not one of cpu, gpu, auto$"):
+    with pytest.raises(
+        ValueError, match=r"^\$QTJ_ENGINE_DEVICE: 'tpu' is no device of the engine: take one of auto, cpu, gpu$"
+    ):
         asked(CASE, 32)
 
 
@@ -90,7 +92,7 @@ def test_a_card_that_is_wrong_or_missing_is_not_used(
         monkeypatch.setenv("QTJ_ENGINE_DEVICE", "auto")
         engine = asked(CASE, pretended.bits)
 
-    assert str(refused.value) == f"the GPU cannot be used: {sentence}: set $QTJ_ENGINE_DEVICE to cpu"
+    assert str(refused.value) == f"the GPU cannot be used: {sentence}: take the engine's device cpu, or auto"
     assert type(engine) is Engine
     assert caplog.messages == [f"the processor computes circuits, because the GPU cannot be used: {sentence}"]
 

@@ -19,7 +19,7 @@ from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import fused_circuit
 from qtj_trainer.workloads.qcnn import hybrid_circuit
-from tests.trainer import test_double_precision
+from tests.trainer import double_precision
 from tests.trainer.circuits import Case, cases
 from tests.trainer.cuda_stand_in import build_stand_in, stand_in
 from tests.trainer.processes import REPOSITORY
@@ -70,7 +70,7 @@ def test_any_circuit(case: Case, batch: int, options: dict[str, Any], seed: int)
 @HARD
 @given(case=cases(at_most=6), batch=st.integers(1, 3), options=st.fixed_dictionaries(SMALL), seed=st.integers(0, 99))
 def test_any_circuit_in_double_precision(case: Case, batch: int, options: dict[str, Any], seed: int) -> None:
-    test_double_precision.check(case, engine_of(case, 64, **options), batch, seed)
+    double_precision.check(case, engine_of(case, 64, **options), batch, seed)
 
 
 @BITS

@@ -1,9 +1,9 @@
-"""The engines that simulate circuits, and their precision: options of a workload, and of the layer."""
+"""The engines that simulate circuits, where they do, and their precision: options of a workload, and of the layer."""
 
 from enum import StrEnum
 from typing import Never
 
-__all__ = ["EngineName", "Precision"]
+__all__ = ["EngineDevice", "EngineName", "Precision"]
 
 
 class EngineName(StrEnum):
@@ -15,6 +15,22 @@ class EngineName(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Never:
         raise ValueError(f"{value!r} is not an engine: take one of {', '.join(cls)}")
+
+
+class EngineDevice(StrEnum):
+    """Where the fused engine computes a circuit.
+
+    `auto` takes a GPU if there is one that can be used and has room for the circuit, and otherwise the processor. `gpu`
+    refuses what cannot be computed there.
+    """
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise ValueError(f"{value!r} is no device of the engine: take one of {', '.join(cls)}")
 
 
 class Precision(StrEnum):

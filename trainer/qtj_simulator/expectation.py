@@ -21,10 +21,9 @@ def expectation_engine(
     weights: Symbols = (),
     dtype: str = "float32",
     threads: int | None = None,
+    device: str | None = None,
 ) -> Engine:
     """Returns the engine for a circuit: it computes expectation values and their gradients from NumPy arrays.
-
-    $QTJ_ENGINE_DEVICE says where: `cpu`, which is the default, `gpu`, or `auto`.
 
     Args:
         circuit: The circuit, which starts from |0...0⟩. Its symbols are among `inputs` and `weights`.
@@ -33,16 +32,19 @@ def expectation_engine(
         weights: The symbols with one value for all examples.
         dtype: The precision of amplitudes: "float32" for complex64, or "float64" for complex128.
         threads: The number of threads; None: $OMP_NUM_THREADS, or the processors that this process may use.
+        device: Where it computes: "cpu"; "gpu", which is refused if it cannot be used; "auto" for a GPU if there is one
+            that can be used and has room. None: $QTJ_ENGINE_DEVICE, or else "cpu".
 
     Raises:
         TypeError: If an argument has the wrong type.
         UnsupportedError: If the engine does not support the circuit or the machine; the message has the reason.
-        ValueError: If the circuit has other symbols, or `dtype` is none of the two.
+        ValueError: If the circuit has other symbols, or `dtype` or `device` has no such value.
         MemoryError: If there is not enough memory.
     """
     variant = "double" if Precision.of(dtype) is Precision.DOUBLE else ""
     try:
         fused = fused_circuit(specified(circuit, readouts, inputs, weights))
-        return engine_for(fused, threads=default_threads() if threads is None else threads, variant=variant)
+        count = default_threads() if threads is None else threads
+        return engine_for(fused, threads=count, variant=variant, device=device)
     except UnsupportedError as problem:
         raise UnsupportedError(f"{problem}: {problem.remedy}" if problem.remedy else str(problem)) from problem

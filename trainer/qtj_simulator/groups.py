@@ -33,9 +33,11 @@ class Groups:
         inputs: Symbols = (),
         weights: Symbols = (),
         threads: int | None = None,
+        device: str | None = None,
     ) -> None:
         """Checks the circuit; an engine is made when it is first used. Arguments and errors: `expectation_engine`."""
-        self._asked, self._threads = specified(circuit, readouts, inputs, weights), threads
+        self._asked = specified(circuit, readouts, inputs, weights)
+        self._where: dict[str, Any] = {"threads": threads, "device": device}
         self.inputs, self.weights = len(self._asked.inputs), len(self._asked.weights)
         self.readouts = len(self._asked.readouts)
         self._engines: dict[tuple[str, bool], Engine] = {}
@@ -75,9 +77,10 @@ class Groups:
         """Returns the engine for a precision; apart, every example has its weights beside its inputs."""
         if (dtype, apart) not in self._engines:
             circuit, readouts, inputs, weights = self._asked
-            symbols = {"inputs": (*inputs, *weights)} if apart else {"inputs": inputs, "weights": weights}
-            engine = expectation_engine(circuit, readouts, **symbols, dtype=dtype, threads=self._threads)
-            self._engines[dtype, apart] = engine
+            symbols: dict[str, Any] = (
+                {"inputs": (*inputs, *weights)} if apart else {"inputs": inputs, "weights": weights}
+            )
+            self._engines[dtype, apart] = expectation_engine(circuit, readouts, dtype=dtype, **symbols, **self._where)
         return self._engines[dtype, apart]
 
     def _rows(self, shape: tuple[int, ...], *pairs: tuple[Array, Array]) -> tuple[tuple[int, ...], list[Array]]:

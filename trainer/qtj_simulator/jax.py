@@ -24,6 +24,7 @@ def expectation_function(
     inputs: Symbols = (),
     weights: Symbols = (),
     threads: int | None = None,
+    device: str | None = None,
 ) -> Callable[[ArrayLike, ArrayLike], jax.Array]:
     """Returns a function of JAX for a circuit: f(inputs, weights), as `Engine.values`.
 
@@ -38,6 +39,7 @@ def expectation_function(
         inputs: The symbols with a value for each example, one column each.
         weights: The symbols with one value for all examples.
         threads: The number of threads; None: $OMP_NUM_THREADS, or the processors that this process may use.
+        device: See `expectation_engine`.
 
     Returns:
         A function of inputs, (batch, inputs) or (inputs,), and weights, (weights,): (batch, readouts) or (readouts,).
@@ -47,7 +49,7 @@ def expectation_function(
         UnsupportedError: If the engine does not support the circuit or the machine; the message has the reason.
         ValueError: If the circuit has other symbols.
     """
-    groups = Groups(circuit, readouts, inputs=inputs, weights=weights, threads=threads)
+    groups = Groups(circuit, readouts, inputs=inputs, weights=weights, threads=threads, device=device)
     values = _values(groups)
 
     def expectation(inputs: ArrayLike, weights: ArrayLike) -> jax.Array:

@@ -9,9 +9,11 @@ import sympy
 import tensorflow as tf
 import tf_keras
 
-from qtj_simulator.engines import EngineName, Precision
+from qtj_simulator.engines import EngineDevice, EngineName, Precision
+from qtj_simulator.fused.device import NoGpuError, chosen_device
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.op import FusedOp
+from qtj_simulator.fused.op_on_card import FusedOpOnCard, operation_for
 from qtj_simulator.initial_angles import Learned
 from qtj_simulator.specification import Readouts, Specification, Symbols, specified
 
@@ -45,6 +47,7 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         constraint: Any = None,
         engine: str = EngineName.FUSED,
         dtype: str = "float32",
+        device: str | None = None,
         **keras: Any,
     ) -> None:
         """Plans the circuit.
@@ -63,6 +66,8 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
                 and the log has a warning.
             dtype: "float32", or "float64" for complex128 amplitudes: of the learned angles, the values and the slopes.
                 TensorFlow Quantum has only "float32".
+            device: Where the fused engine computes, see `expectation_engine`. On a GPU, graphs of the layer run in this
+                process only.
             keras: `name` and `trainable`, as for any layer.
 
         Raises:
@@ -73,9 +78,9 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         precision = Precision.of(dtype)
         super().__init__(dtype=dtype, **keras)
         self._specification = specified(circuit, readouts, inputs, weights)
-        self._seed, self._wanted = seed, EngineName(engine)
+        self._seed, self._wanted, self._device = seed, EngineName(engine), device
         self._learned = Learned(seed, initializer, regularizer, constraint)
-        self._operation = _operation(self._wanted, self._specification, precision)
+        self._operation = _operation(self._wanted, self._specification, precision, chosen_device(device))
         self.input_spec = tf_keras.layers.InputSpec(ndim=2, axes={-1: len(self._specification.inputs)})
         self._angles = self._learned.variable(self, len(self._specification.weights))
 
@@ -83,6 +88,11 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
     def engine(self) -> EngineName:
         """The engine that simulates the circuit."""
         return EngineName.FUSED if isinstance(self._operation, FusedOp) else EngineName.TFQ
+
+    @property
+    def device(self) -> EngineDevice:
+        """Where it simulates: `cpu` or `gpu`."""
+        return EngineDevice.GPU if isinstance(self._operation, FusedOpOnCard) else EngineDevice.CPU
 
     @property
     def specification(self) -> Specification:
@@ -107,7 +117,7 @@ class PQC(tf_keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration from which `from_config` makes the same layer, with initial weights."""
         keras = {name: value for name, value in super().get_config().items() if name in {"name", "trainable", "dtype"}}
-        own = {"seed": self._seed, **self._learned.to_config(), "engine": str(self._wanted)}
+        own = {"seed": self._seed, **self._learned.to_config(), "engine": str(self._wanted), "device": self._device}
         return {**keras, **self._specification.to_config(), **own}
 
     @classmethod
@@ -126,6 +136,7 @@ def expectation_layer(
     seed: int,
     engine: str = EngineName.FUSED,
     dtype: str = "float32",
+    device: str | None = None,
     name: str = "expectation",
 ) -> PQC:
     """Builds the layer that maps data angles to expectation values and learns the other angles.
@@ -141,6 +152,7 @@ def expectation_layer(
         seed: Seed of the initial weights.
         engine: The engine, see `PQC`.
         dtype: The precision, see `PQC`.
+        device: Where the engine computes, see `PQC`.
         name: Name of the layer.
 
     Returns:
@@ -152,16 +164,23 @@ def expectation_layer(
     unused = {str(symbol) for symbol in (*inputs, *weights)} - cirq.parameter_names(circuit)
     if unused:
         raise ValueError(f"the circuit does not have the symbols {', '.join(sorted(unused))}")
-    return PQC(circuit, readouts, inputs=inputs, weights=weights, seed=seed, engine=engine, dtype=dtype, name=name)
+    where: dict[str, Any] = {"engine": engine, "dtype": dtype, "device": device}
+    return PQC(circuit, readouts, inputs=inputs, weights=weights, seed=seed, name=name, **where)
 
 
-def _operation(engine: EngineName, specification: Specification, precision: Precision) -> Operation:
+def _operation(
+    engine: EngineName, specification: Specification, precision: Precision, device: EngineDevice
+) -> Operation:
     unsupported = None
     if engine is EngineName.FUSED:
         try:
-            return FusedOp(specification, precision)
+            return operation_for(specification, precision, device)
+        except NoGpuError as problem:
+            raise ValueError(f"{problem}: {problem.remedy}") from problem
         except UnsupportedError as problem:
             unsupported = problem
+    if device is EngineDevice.GPU:
+        raise ValueError(_refusal(unsupported, "TensorFlow Quantum computes on the processor: take device cpu or auto"))
     if precision is Precision.DOUBLE:
         why = "TensorFlow Quantum computes in single precision only: take dtype float32"
         raise ValueError(_refusal(unsupported, why))

@@ -30,12 +30,13 @@ def expectation_function(
     inputs: Symbols = (),
     weights: Symbols = (),
     threads: int | None = None,
+    device: str | None = None,
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Returns a function of PyTorch for a circuit: f(inputs, weights), as `Engine.values`.
 
     It has first and second derivatives by both, in reverse mode and in forward mode (`torch.func.hessian`); others are
     refused. `torch.func.vmap` is one call of the engine. `torch.compile` takes it, with first derivatives. Several
-    threads may call it. It computes on the CPU. With a tensor in float64, amplitudes are complex128, otherwise
+    threads may call it. Tensors are on the CPU. With a tensor in float64, amplitudes are complex128, otherwise
     complex64, and values are in the same precision. A tensor of another shape or type, or on another device, is a
     ValueError or TypeError. The function can be copied and pickled.
 
@@ -45,6 +46,7 @@ def expectation_function(
         inputs: The symbols with a value for each example, one column each.
         weights: The symbols with one value for all examples.
         threads: The number of threads; None: $OMP_NUM_THREADS, or the processors that this process may use.
+        device: See `expectation_engine`.
 
     Returns:
         A function of inputs, (..., inputs), and weights, (weights,), whose values are (..., readouts).
@@ -54,7 +56,7 @@ def expectation_function(
         UnsupportedError: If the engine does not support the circuit or the machine; the message has the reason.
         ValueError: If the circuit has other symbols.
     """
-    return _Expectation(specified(circuit, readouts, inputs, weights), threads)
+    return _Expectation(specified(circuit, readouts, inputs, weights), threads, device)
 
 
 class TorchLayer(torch.nn.Module):  # type: ignore[misc]  # where PyTorch is not installed, it has no types
@@ -73,6 +75,7 @@ class TorchLayer(torch.nn.Module):  # type: ignore[misc]  # where PyTorch is not
         initializer: Callable[[Tensor], Any] | None = None,
         dtype: torch.dtype | None = None,
         threads: int | None = None,
+        device: str | None = None,
     ) -> None:
         """Plans the circuit.
 
@@ -85,6 +88,7 @@ class TorchLayer(torch.nn.Module):  # type: ignore[misc]  # where PyTorch is not
                 are uniform in [0, 2π), and follow `torch.manual_seed`.
             dtype: Of the angles: torch.float32 or torch.float64; None: PyTorch's default type.
             threads: See `expectation_function`.
+            device: See `expectation_engine`.
 
         Raises:
             TypeError: If an argument has the wrong type.
@@ -92,7 +96,7 @@ class TorchLayer(torch.nn.Module):  # type: ignore[misc]  # where PyTorch is not
             ValueError: If the circuit has other symbols.
         """
         super().__init__()
-        self._function = _Expectation(specified(circuit, readouts, inputs, weights), threads)
+        self._function = _Expectation(specified(circuit, readouts, inputs, weights), threads, device)
         self._initializer = initializer
         self.angles = torch.nn.Parameter(torch.empty(self._function.groups.weights, dtype=dtype))
         _check_type("dtype", self.angles.dtype)
@@ -120,9 +124,9 @@ def _uniform(angles: Tensor) -> None:
 class _Expectation:
     """A circuit as a function of tensors. It never changes, so copies share it; by pickle, it is planned anew."""
 
-    def __init__(self, specification: Specification, threads: int | None) -> None:
-        self._specification, self._threads = specification, threads
-        self.groups = Groups(**specification._asdict(), threads=threads)
+    def __init__(self, specification: Specification, threads: int | None, device: str | None) -> None:
+        self._specification, self._where = specification, (threads, device)
+        self.groups = Groups(**specification._asdict(), threads=threads, device=device)
         self._key = str(next(_KEYS))
         _PLANNED[self._key] = self.groups
 
@@ -130,7 +134,7 @@ class _Expectation:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _planned_anew, (self._specification.to_config(), self._threads)
+        return _planned_anew, (self._specification.to_config(), *self._where)
 
     def __call__(self, inputs: Tensor, weights: Tensor) -> Tensor:
         _check(self.groups, inputs, weights)
@@ -145,9 +149,9 @@ class _Expectation:
         return values if inputs.ndim == 2 else values.reshape(*inputs.shape[:-1], self.groups.readouts)
 
 
-def _planned_anew(config: Mapping[str, Any], threads: int | None) -> _Expectation:
+def _planned_anew(config: Mapping[str, Any], threads: int | None, device: str | None) -> _Expectation:
     """Restores a function from strings, since sums of Pauli strings of Cirq cannot be pickled."""
-    return _Expectation(Specification.from_config(config), threads)
+    return _Expectation(Specification.from_config(config), threads, device)
 
 
 def _check(groups: Groups, inputs: Tensor, weights: Tensor) -> None:
@@ -156,7 +160,7 @@ def _check(groups: Groups, inputs: Tensor, weights: Tensor) -> None:
             raise TypeError(f"{name} is a {type(tensor).__name__} and no tensor: use torch.as_tensor")
         _check_type(name, tensor.dtype)
         if tensor.device.type != "cpu":
-            raise ValueError(f"{name} is on {tensor.device}, and the simulator computes on the CPU: use {name}.cpu()")
+            raise ValueError(f"{name} is on {tensor.device}, and the simulator takes CPU tensors: use {name}.cpu()")
     if inputs.shape[-1:] != (groups.inputs,) or weights.shape != (groups.weights,):
         raise ValueError(
             f"inputs are {tuple(inputs.shape)} and weights {tuple(weights.shape)}, not (..., {groups.inputs}) and"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from qtj.checks.gpu import gpu_warnings
 from qtj.checks.job import check_file
 from qtj.checks.study import study_of
 from qtj.files.documents import file_of, read_documents
@@ -14,7 +15,7 @@ __all__ = ["validate_files", "validation_of"]
 
 
 def validate_files(paths: Sequence[Path]) -> str:
-    """Checks all files and returns a line for each job.
+    """Checks all files and returns a line for each job, and one for each warning.
 
     Raises:
         InputError: Something is wrong, one line for each mistake of all files.
@@ -37,4 +38,7 @@ def _validated(path: Path) -> str:
         return f"{read.name}: {study.name} is valid, with {study.size_text}"
     file = file_of(read)
     check_file(file)
-    return "\n".join(f"{file.name}: {job.manifest['metadata']['name']} is valid" for job in file.jobs)
+    lines = []
+    for job in file.jobs:
+        lines += [f"{file.name}: {job.manifest['metadata']['name']} is valid", *gpu_warnings(job)]
+    return "\n".join(lines)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from qtj.checks.gpu import asks_for_a_gpu
 from qtj.checks.job import check_file
 from qtj.files.documents import read_file
 from qtj.files.settings import Setting
@@ -13,11 +14,11 @@ from qtj.terminal.streams import print_stdout
 from qtj.terminal.text import name_list
 from qtj_contract import STATES
 from qtj_contract.control_groups import memory_limit
-from qtj_contract.quantities import in_words
+from qtj_contract.quantities import bytes_of, in_words
 from qtj_operator.api.job import Job, is_trainer, main_container
 from qtj_operator.api.memory import program_bytes, state_bytes
 from qtj_operator.api.names import Role
-from qtj_operator.api.spec import Circuit
+from qtj_operator.api.spec import Circuit, EngineDevice
 
 __all__ = ["memory_line", "plan_file"]
 
@@ -79,6 +80,25 @@ def _lines(job: Job, rehearsal: Rehearsal) -> Iterator[str]:
         yield f"  program    {program.entry} of the ConfigMap {program.config_map}"
     yield f"  artifacts  {job.spec.artifacts.uri} on a cluster, qtj-artifacts/{job.name}/NUMBER with qtj run"
     yield _MEMORY.format(_memory(job, rehearsal))
+    if job.spec.circuit and job.spec.circuit.engine_device:
+        yield f"  engine     {_engine(job.spec.circuit, rehearsal)}"
+
+
+def _engine(circuit: Circuit, rehearsal: Rehearsal) -> str:
+    """Returns where circuits are computed, as far as the job says it."""
+    if circuit.engine_device == EngineDevice.CPU:
+        return "on the processor"
+    needed, room = STATES * state_bytes(circuit), bytes_of(circuit.gpu_memory)
+    named = f"; it has {circuit.gpu_memory}" if room is not None else ""
+    text = f"at least {in_words(needed)} of it for {circuit.qubits} qubits{named}"
+    must = circuit.engine_device == EngineDevice.GPU
+    if not asks_for_a_gpu(_main(rehearsal)):
+        return (
+            f"on a GPU, for which the job does not ask; {text}" if must else "on the processor: the job asks for no GPU"
+        )
+    if room is not None and needed > room:
+        return f"on the processor: a GPU needs {text}"
+    return f"on a GPU{'' if must else ', if it can be used'}; {text}"
 
 
 def _when(job: Job) -> str:

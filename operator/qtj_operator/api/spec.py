@@ -26,6 +26,7 @@ from qtj_operator.api.tensorboard import TensorBoard
 __all__ = [
     "IMMUTABLE",
     "Circuit",
+    "EngineDevice",
     "Inference",
     "Precision",
     "ReplicaService",
@@ -44,6 +45,11 @@ _ONE_EVALUATOR = Rule(
     "!has(self.replicas) || self.replicas == 1",
     lambda evaluator: evaluator.replicas in {None, 1},
     "a job has at most one Evaluator",
+)
+_USES_A_GPU = Rule(
+    "!has(self.gpuMemory) || has(self.engineDevice) && self.engineDevice != 'cpu'",
+    lambda circuit: circuit.gpu_memory is None or circuit.engine_device in {EngineDevice.AUTO, EngineDevice.GPU},
+    "gpuMemory is for circuits on a GPU: set engineDevice to gpu or auto, or leave gpuMemory out",
 )
 _SOME_ROLE = Rule(
     "has(self.Worker) || has(self.Chief)",
@@ -66,6 +72,14 @@ class Precision(StrEnum):
 
     SINGLE = "single"
     DOUBLE = "double"
+
+
+class EngineDevice(StrEnum):
+    """Where the trainer's engine computes circuits."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
 
 
 class ReplicaService(StrEnum):
@@ -131,6 +145,8 @@ class ReplicaSpecs(Model):
 class Circuit(Model):
     """The quantum circuit to train. With it, a job that cannot fit its memory limit is refused before it starts."""
 
+    model_config = ConfigDict(json_schema_extra=validations(_USES_A_GPU))
+
     qubits: StrictInt = Field(
         description="Number of qubits. A statevector takes 8 bytes times 2^qubits.", ge=MIN_QUBITS, le=MAX_QUBITS
     )
@@ -140,6 +156,21 @@ class Circuit(Model):
     precision: Precision | None = Field(
         None, description="Precision of the amplitudes: single (8 bytes each, also when left out) or double (16 bytes)."
     )
+    engine_device: EngineDevice | None = Field(
+        None,
+        description="Where the trainer's engine computes the circuit: cpu (also when left out); gpu, which is refused "
+        "if it cannot be used; auto for a GPU if there is one that can be used and has room, and otherwise cpu.",
+    )
+    gpu_memory: Annotated[str, Field(pattern="^[0-9]{1,15}([KMGT]i|[kMGT])?$", max_length=20)] | None = Field(
+        None,
+        description="Memory of one GPU, such as 80Gi. With it, a job whose circuit cannot fit is refused before it "
+        "starts if engineDevice is gpu.",
+    )
+
+    @model_validator(mode="after")
+    def _follows_rules(self) -> Self:
+        enforce(self, _USES_A_GPU)
+        return self
 
 
 class Inference(Model):

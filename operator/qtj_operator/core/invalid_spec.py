@@ -18,6 +18,7 @@ from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import replica_host
 from qtj_operator.api.reading import TEXT, dotted, faults
 from qtj_operator.api.requirements import REQUIREMENTS_NAME
+from qtj_operator.api.spec import EngineDevice
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate
 from qtj_operator.core.decision import Move
 from qtj_operator.core.impersonation import impersonation, operators_account
@@ -28,8 +29,8 @@ from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["fault", "invalid_inference", "invalid_spec"]
 
-_WRITTEN = frozenset(Env) - {Env.PARAMETERS, Env.STUDY}
-"""Variables that the operator writes. Those of a study are in the template of each trial."""
+_WRITTEN = frozenset(Env) - {Env.PARAMETERS, Env.STUDY, Env.ENGINE_DEVICE}
+"""Variables that the operator always writes. Those of a study are in the template of each trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +119,11 @@ def restarted_by_the_kubelet(workload: Workload) -> str | None:
 
 def reserved_variable(workload: Workload) -> str | None:
     """A container sets TF_CONFIG or another variable of ours: one of the two values would be lost without a message."""
+    circuit = workload.job.spec.circuit
+    written = _WRITTEN | {Env.ENGINE_DEVICE} if circuit and circuit.engine_device else _WRITTEN
     for where, container, _ in _containers(workload.templates):
         for variable in container.env:
-            if variable.name in _WRITTEN:
+            if variable.name in written:
                 return (
                     f"{where} sets {variable.name}, which the operator writes for every replica: "
                     "remove it from the template"
@@ -227,6 +230,22 @@ def too_large_for_its_memory(workload: Workload) -> str | None:
     return None
 
 
+def too_large_for_its_gpu(workload: Workload) -> str | None:
+    """Where a GPU must compute and its memory is named, the engine would refuse the circuit in each attempt."""
+    circuit = workload.job.spec.circuit
+    room = bytes_of(circuit.gpu_memory) if circuit and circuit.engine_device == EngineDevice.GPU else None
+    if circuit is None or room is None:
+        return None
+    state, states = state_bytes(circuit), workload.states
+    if states * state <= room:
+        return None
+    each = f"{states} state{'s' if states > 1 else ''} of {in_words(state)}"
+    return (
+        f"{circuit.qubits} qubits need at least {in_words(states * state)} of a GPU ({each}), and circuit.gpuMemory is "
+        f"{circuit.gpu_memory}: lower circuit.qubits, or set circuit.engineDevice to auto"
+    )
+
+
 def tf_config_too_long(job: Job) -> str | None:
     """Every replica gets the addresses of all others in one environment variable, and Linux limits its size."""
     size = len(tf_config(job, job.leader)) + len("TF_CONFIG=") + 1
@@ -258,6 +277,7 @@ _CHECKS: tuple[Check, ...] = (
     artifacts_that_are_lost,
     program_without_a_place,
     too_large_for_its_memory,
+    too_large_for_its_gpu,
 )
 
 

@@ -94,7 +94,12 @@ def circuit_environment(circuit: Circuit | None) -> dict[str, str]:
     """Returns the variables that describe the circuit, as far as the job specifies it."""
     if circuit is None:
         return {}
-    fields = {Env.QUBITS: circuit.qubits, Env.FILTERS: circuit.filters, Env.PRECISION: circuit.precision}
+    fields = {
+        Env.QUBITS: circuit.qubits,
+        Env.FILTERS: circuit.filters,
+        Env.PRECISION: circuit.precision,
+        Env.ENGINE_DEVICE: circuit.engine_device,
+    }
     return {name: str(value) for name, value in fields.items() if value is not None}
 
 

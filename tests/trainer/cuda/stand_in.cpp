@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 
 #define API extern "C" __attribute__((visibility("default"))) int
@@ -24,6 +25,8 @@ static const std::map<std::string, Kernel> kernels = {
 
 static std::map<void *, size_t> allocated;
 static int64_t in_use;
+static std::mutex one_at_a_time; /* an emulated kernel has its place in variables of the process */
+static thread_local int current;
 
 /* What tests change: the memory of the card, how many cards there are, a card that computes wrongly, or fails. */
 extern "C" {
@@ -33,6 +36,7 @@ int64_t stand_in_cards = 1;
 int64_t stand_in_wrong = 0;
 int64_t stand_in_fails = 0;
 int64_t stand_in_launches = 0;
+int64_t stand_in_launches_elsewhere = 0; /* not on the first card */
 int64_t stand_in_backwards = 0;
 }
 
@@ -44,11 +48,12 @@ API cuDeviceGetCount(int *count) { return *count = (int)stand_in_cards, OK; }
 API cuDeviceGet(int *device, int number) { return *device = number, OK; }
 API cuDeviceGetName(char *name, int size, int) { return std::strncpy(name, "stand-in", (size_t)size), OK; }
 API cuDeviceGetAttribute(int *value, int attribute, int) {
-    *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0; /* multiprocessors, compute capability */
+    /* multiprocessors, compute capability, clocks in kHz, bits of the bus */
+    *value = attribute == 16 ? 2 : attribute == 75 ? 9 : attribute == 13 || attribute == 36 ? 1000000 : attribute == 37 ? 64 : 0;
     return OK;
 }
-API cuDevicePrimaryCtxRetain(void **context, int) { return *context = nullptr, OK; }
-API cuCtxSetCurrent(void *) { return OK; }
+API cuDevicePrimaryCtxRetain(void **context, int number) { return *context = (void *)(intptr_t)number, OK; }
+API cuCtxSetCurrent(void *context) { return current = (int)(intptr_t)context, OK; }
 API cuCtxSynchronize() { return OK; }
 API cuModuleLoadData(void **module, const void *) { return *module = nullptr, OK; }
 API cuModuleGetFunction(const void **function, void *, const char *name) {
@@ -69,6 +74,7 @@ API cuMemGetInfo_v2(size_t *free, size_t *total) {
     return OK;
 }
 API cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
+    std::lock_guard<std::mutex> alone(one_at_a_time);
     if (!bytes) return INVALID;
     if (in_use + stand_in_hidden + (int64_t)bytes > stand_in_memory) return OUT_OF_MEMORY;
     void *memory = std::malloc(bytes);
@@ -79,6 +85,7 @@ API cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
     return OK;
 }
 API cuMemFree_v2(unsigned long long address) {
+    std::lock_guard<std::mutex> alone(one_at_a_time);
     auto found = allocated.find((void *)address);
     if (found == allocated.end()) return INVALID;
     in_use -= (int64_t)found->second;
@@ -102,7 +109,9 @@ API cuLaunchKernel(const void *function, unsigned x, unsigned y, unsigned z, uns
                    unsigned threads_z, unsigned shared, void *, void **arguments, void **) {
     if (!x || !y || y > 65535 || z != 1 || !threads || threads > 256 || threads_y != 1 || threads_z != 1) return INVALID;
     if (stand_in_fails) return INVALID;
+    std::lock_guard<std::mutex> alone(one_at_a_time);
     stand_in_launches++;
+    stand_in_launches_elsewhere += current != 0;
     backwards = stand_in_backwards != 0;
     gridDim = {x, y};
     blockDim = {threads, 1};

@@ -44,11 +44,11 @@ class FusedOp:
         """
         self._operations = operations()
         library().qtj_use_threads(default_threads())
-        circuit = fused_circuit(asked)
-        self.plan = circuit.plan(Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
+        self.circuit = fused_circuit(asked)
+        self.plan = self.circuit.plan(Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
         self._readouts = len(asked.readouts)
         self._attributes: dict[str, Any] = {
-            "plan": packed(compile_plans(_plans(circuit, self.plan, precision))),
+            "plan": packed(compile_plans(_plans(self.circuit, self.plan, precision))),
             "layer": next(_numbers),
         }
         finalize(self, library().qtj_rest, self._attributes["layer"])

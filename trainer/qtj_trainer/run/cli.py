@@ -33,7 +33,9 @@ __all__ = ["app", "main"]
 
 _OF_CIRCUIT = {
     "qubits": contract.Env.QUBITS, "filters": contract.Env.FILTERS, "precision": contract.Env.PRECISION,
+    "engineDevice": contract.Env.ENGINE_DEVICE,
 }  # fmt: skip
+"""Fields of `spec.circuit` that have an option."""
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
 """Python's error and TensorFlow's, by name, as TensorFlow may not be loaded."""
 
@@ -153,11 +155,12 @@ def _workload_option(field: Field[Any]) -> inspect.Parameter:
 
 def _check_circuit(options: Mapping[str, Any]) -> None:
     """Refuses options that contradict the job's circuit: the operator computes the job's memory from that."""
-    for name, variable in _OF_CIRCUIT.items():
-        declared, chosen = os.environ.get(variable), options.get(name)
+    for field, variable in _OF_CIRCUIT.items():
+        option = re.sub("(?=[A-Z])", "-", field).lower()
+        declared, chosen = os.environ.get(variable), options.get(option.replace("-", "_"))
         if declared and chosen is not None and str(chosen) != declared:
             raise UserError(
-                f"--{name} {chosen} contradicts the job's spec.circuit.{name} {declared}: leave one of them out"
+                f"--{option} {chosen} contradicts the job's spec.circuit.{field} {declared}: leave one of them out"
             )
 
 

@@ -12,7 +12,9 @@ from qtj_trainer.errors import UserError
 
 __all__ = ["Bounds", "Optimizer", "Options", "Schedule", "option"]
 
-_WITHOUT_EFFECT_ON_NUMBERS = frozenset({"epochs", "checkpoint_every", "checkpoint_steps", "devices", "log_every"})
+_WITHOUT_EFFECT_ON_NUMBERS = frozenset(
+    {"epochs", "checkpoint_every", "checkpoint_steps", "devices", "log_every", "engine_device"}
+)
 """Options that do not change what a step computes, except for rounding."""
 
 

@@ -13,6 +13,7 @@ A user's own file (`--data`) has other examples: for every qubit the angle of it
 
 import hashlib
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 import qtj_contract as contract
 from qtj_contract.memory import Circuits, ReplicaMemory, memory_of
 from qtj_simulator.cpu import default_threads
-from qtj_simulator.engines import EngineName, Precision
+from qtj_simulator.engines import EngineDevice, EngineName, Precision
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows
@@ -54,6 +55,7 @@ class Model(StrEnum):
     PURE = "pure"
 
 
+_PLACES = {EngineDevice.CPU: "processor", EngineDevice.GPU: "GPU"}
 _BUFFERS = {Model.HYBRID: 1, Model.PURE: 8}
 """Layers of the circuit before which a state is stored (`Plan.together`), at most."""
 
@@ -90,6 +92,11 @@ class QcnnOptions(Options):
         Precision.SINGLE.value, "Precision of amplitudes and weights. Data and predictions are in single precision.",
         env=contract.Env.PRECISION, added=True,
     )  # fmt: skip
+    engine_device: EngineDevice = option(
+        EngineDevice.CPU.value, "Where our engine simulates: on the processor (cpu); on a GPU, or not at all (gpu); or"
+        " on a GPU if there is one that can be used and has room, and otherwise on the processor (auto).",
+        env=contract.Env.ENGINE_DEVICE, added=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.qubits == _OF_DATA and not self.data:
@@ -105,6 +112,18 @@ class QcnnOptions(Options):
             raise UserError(
                 "--precision is double and --engine is tfq, which has single precision only: take --engine fused"
             )
+
+        if self.engine_device == EngineDevice.GPU and self.engine == EngineName.TFQ:
+            raise UserError(
+                "--engine-device is gpu and --engine is tfq, which computes on the processor: take --engine fused"
+            )
+
+    @classmethod
+    def from_record(cls, recorded: Mapping[str, Any]) -> Self:
+        """See `Options.from_record`. What was trained on a GPU can be used without one."""
+        options = super().from_record(recorded)
+        on_gpu = options.engine_device == EngineDevice.GPU
+        return replace(options, engine_device=EngineDevice.AUTO) if on_gpu else options
 
     @classmethod
     def problem_with(cls, name: str, value: float) -> str:
@@ -185,6 +204,7 @@ class Qcnn(Workload):
         import tf_keras
 
         from qtj_simulator import expectation_layer
+        from qtj_simulator.fused.device import NoGpuError
 
         built = _built(options)
         first, hidden, answer, *more = _seeds(options, 2 + options.filters)
@@ -192,13 +212,17 @@ class Qcnn(Workload):
             expectation_layer, built.circuit, built.readouts, inputs=built.inputs, weights=built.weights
         )
         names, dtype = self.readouts(options), Precision(options.precision).dtype
+        where = {"engine": options.engine, "device": options.engine_device}
         try:
             layers = [
-                simulated(seed=seed, name=name, engine=options.engine, dtype=dtype)
+                simulated(seed=seed, name=name, dtype=dtype, **where)
                 for seed, name in zip([first, *more], names, strict=True)
             ]
-        except ValueError as problem:  # only the size of these circuits can be wrong
-            raise UserError(f"{problem}: lower --qubits") from problem
+        except ValueError as problem:  # only the GPU, or the size of these circuits, can be wrong
+            remedy = "" if isinstance(problem.__cause__, NoGpuError) else ": lower --qubits"
+            raise UserError(f"{problem}{remedy}") from problem
+        if options.engine_device != EngineDevice.CPU:
+            log.info("circuits are computed on the %s", _PLACES[layers[0].device])
         turns = tf_keras.Input((options.qubits,), name="turns")
         values = [layer(turns) for layer in layers]
         if options.model == Model.HYBRID:
@@ -243,9 +267,10 @@ class Qcnn(Workload):
         return tuple(f"expectation_{each}" for each in range(options.filters))
 
     def as_run(self, options: QcnnOptions, model: "tf_keras.Model") -> QcnnOptions:
-        """Returns the options with the engine that has simulated, which is the same in all layers."""
+        """Returns the options with the engine that has simulated and its device, as the first layer has them."""
         first, *_ = self.readouts(options)
-        return replace(options, engine=model.get_layer(first).engine)
+        layer = model.get_layer(first)
+        return replace(options, engine=layer.engine, engine_device=layer.device)
 
     def drawing(self, options: QcnnOptions) -> str:
         """Returns the circuit as text, with time from top to bottom: its width is the number of qubits."""

@@ -4,6 +4,7 @@ import ctypes
 import importlib.util
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from qtj_simulator.fused.cuda.unusable import UnusableError
 __all__ = ["compiled"]
 
 _SOURCES = Path(__file__).parent / "native"
-_NVRTC = "libnvrtc.so.12"
+_NVRTC = (("cuda_nvrtc", "libnvrtc.so.12"), ("cu13", "libnvrtc.so.13"))
+"""The folder of each version below `nvidia` in its wheel, and its name."""
 
 
 @cache
@@ -81,11 +83,10 @@ def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
 def _nvrtc() -> ctypes.CDLL:
     """Loads NVRTC: that of its wheel, or the machine's."""
     found = importlib.util.find_spec("nvidia")
-    folders = found.submodule_search_locations if found else None
-    wheels = [Path(folder, "cuda_nvrtc", "lib", _NVRTC) for folder in folders or ()]
-    for file in (*filter(Path.is_file, wheels), _NVRTC):
-        try:
-            return ctypes.CDLL(str(file))
-        except OSError:
-            continue
-    raise UnusableError(f"{_NVRTC} is missing: install nvidia-cuda-nvrtc-cu12")
+    folders = (found.submodule_search_locations if found else None) or ()
+    for package, name in _NVRTC:
+        wheels = [Path(folder, package, "lib", name) for folder in folders]
+        for file in (*filter(Path.is_file, wheels), name):
+            with suppress(OSError):
+                return ctypes.CDLL(str(file))
+    raise UnusableError(f"{_NVRTC[0][1]} is missing: install nvidia-cuda-nvrtc-cu12")

@@ -16,9 +16,12 @@ __all__ = ["DRIVER", "Card", "Compile", "Memory"]
 DRIVER = "libcuda.so.1"
 _OUT_OF_MEMORY = 2
 _MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76
+_CLOCK, _MEMORY_CLOCK, _BUS_WIDTH = 13, 36, 37
 _MOST_SHARED_MEMORY = 8
 """Numbers of `CUdevice_attribute` and `CUfunction_attribute` in cuda.h."""
 _OLDEST = 70
+_WITH_64_LANES = {70, 72, 75, 80}
+"""Compute capabilities whose multiprocessors have 64 lanes for single precision; later ones have 128."""
 _PLENTY = 48 << 10
 """Shared memory that a block of threads may have without asking."""
 
@@ -70,14 +73,15 @@ _ADDRESS = ctypes.c_void_p
 
 
 class Card:
-    """The first card of the machine."""
+    """A card that this process sees: CUDA_VISIBLE_DEVICES may hide others."""
 
-    def __init__(self, driver: str = DRIVER, compile_kernels: Compile = compiled) -> None:
+    def __init__(self, driver: str = DRIVER, compile_kernels: Compile = compiled, number: int = 0) -> None:
         """Opens it.
 
         Args:
             driver: The library of the driver. Tests have one without a card.
             compile_kernels: What compiles the kernels.
+            number: Which card it is; after the last one, the first one follows.
 
         Raises:
             UnusableError: If there is no driver, or no card that it can use.
@@ -89,7 +93,9 @@ class Card:
         self._compile, self._kernels = compile_kernels, dict[tuple[int, str], ctypes.c_void_p]()
         self.call("cuInit", 0)
         self._device, self._context = ctypes.c_int(), ctypes.c_void_p()
-        self.call("cuDeviceGet", ctypes.byref(self._device), 0)
+        count = ctypes.c_int()
+        self.call("cuDeviceGetCount", ctypes.byref(count))
+        self.call("cuDeviceGet", ctypes.byref(self._device), number % max(count.value, 1))
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self._device)
         self.enter()
         self.architecture = 10 * self._attribute(_MAJOR) + self._attribute(_MINOR)
@@ -112,6 +118,17 @@ class Card:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return free.value
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second that its memory moves at most: twice a clock, over the whole bus."""
+        return 2e3 * self._attribute(_MEMORY_CLOCK) * self._attribute(_BUS_WIDTH) / 8
+
+    @property
+    def peak(self) -> float:
+        """Operations a second in single precision at most: each lane multiplies and adds once a clock."""
+        lanes = 64 if self.architecture in _WITH_64_LANES else 128
+        return 2e3 * self._attribute(_CLOCK) * self.multiprocessors * lanes
 
     def enter(self) -> None:
         """Lets the calling thread use it."""

@@ -81,6 +81,11 @@ class CudaEngine:
         self._upload(program.integers[0], program.constants)
         self._begin()
 
+    @property
+    def needed(self) -> int:
+        """Bytes that the gradient of one example takes, beside what it holds already."""
+        return sum(self._sizes(1, is_gradient=True).values())
+
     def values(self, inputs: Array, weights: Array) -> Floats:
         """Computes expectation values; arguments and errors: `Engine.values`."""
         rows, shared = self._symbols(inputs, weights)

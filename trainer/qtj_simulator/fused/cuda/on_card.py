@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from qtj_contract import STATES, statevector_bytes
+from qtj_contract.quantities import in_words
 from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.cuda.unusable import UnusableError
@@ -23,7 +25,7 @@ _log = logging.getLogger(__name__)
 class EngineOnCard(Engine):
     """An engine whose values and gradients are computed on a card, and second derivatives on the processor.
 
-    The processor computes everything once the card fails or has not enough memory, and the log says so.
+    The processor computes everything once the card fails or has no memory left, and the log says so.
     """
 
     def __init__(self, circuit: FusedCircuit, card: Card, *, threads: int, variant: str) -> None:
@@ -37,15 +39,11 @@ class EngineOnCard(Engine):
 
         Raises:
             MemoryError: If the processor has not enough memory.
-            UnusableError: If the card fails.
+            UnusableError: If the card fails, or has no room for the gradient of one example.
         """
         super().__init__(*circuit.plans(lanes(variant)), threads=threads, variant=variant)
         bits = 64 if variant.endswith("double") else 32
-        self._card: CudaEngine | None = None
-        try:
-            self._card = CudaEngine(plan_for_card(circuit, bits=bits), card, bits=bits)
-        except MemoryError as problem:
-            self._give_up(problem)
+        self._card: CudaEngine | None = _opened(circuit, card, bits)
 
     def values(self, inputs: Array, weights: Array) -> Array:
         """See `Engine.values`."""
@@ -69,3 +67,16 @@ class EngineOnCard(Engine):
     def _give_up(self, problem: Exception) -> None:
         _log.warning("the processor computes this circuit from now on: %s", problem)
         self._card = None
+
+
+def _opened(circuit: FusedCircuit, card: Card, bits: int) -> CudaEngine:
+    try:
+        engine = CudaEngine(plan_for_card(circuit, bits=bits), card, bits=bits)
+        if engine.needed <= card.free:
+            return engine
+    except MemoryError:
+        pass
+    needed = in_words(STATES * statevector_bytes(circuit.qubits, bytes_per_amplitude=bits // 4))
+    raise UnusableError(
+        f"a gradient of {circuit.qubits} qubits needs {needed}, and {card.name} has {in_words(card.free)} free"
+    )

@@ -23,22 +23,23 @@ _BATCH = 5
 
 
 @cache
-def _card(driver: str) -> Card:
-    return Card(driver)
+def _card(driver: str, number: int) -> Card:
+    return Card(driver, number=number)
 
 
 @cache
-def trusted_card(driver: str, bits: int) -> Card:
-    """Returns the first card, which computes what the processor does.
+def trusted_card(driver: str, bits: int, number: int = 0) -> Card:
+    """Returns a card, which computes what the processor does.
 
     Args:
         driver: The library of the driver.
         bits: The precision that is compared: 32 or 64.
+        number: Which of the cards that this process sees.
 
     Raises:
         UnusableError: If there is none, or it computes something else.
     """
-    card = _card(driver)
+    card = _card(driver, number)
     compare(card, bits)
     return card
 

@@ -74,6 +74,7 @@ def test_what_a_page_loads_is_there(site: Path) -> None:
     assert [each for page in site.rglob("*.html") for each in missing(page)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("site")
 def test_broken_links_are_found(tmp_path: Path) -> None:
     lines = ("[a](none.md)", "[a](concepts.md#no-heading)", "[a](../deploy/none.yaml)", "![a](none.png)")

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from tests.forked import Popen
 from tests.missing import skip_or_fail
 
 REPOSITORY = Path(__file__).parents[2]
@@ -175,14 +176,14 @@ class Running:
     """A `qtj` process."""
 
     def __init__(self, laptop: Laptop, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [*QTJ, *arguments],
+        self.process: subprocess.Popen[str] = Popen(
+            "command",
+            [sys.executable, "-m", "qtj", *arguments],
             cwd=laptop.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
         )
 
     def interrupt(self) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qtj_contract as contract
-from tests.trainer.forked import Forked, Server
+from tests.forked import Forked, Server
 
 PATIENCE = 900.0
 """Seconds after which a process counts as hanging: other work on the machine may slow it down twentyfold."""
+
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -194,12 +194,12 @@ class Running:
         """kill -9."""
         self.process.kill()
 
-    def end(self, seconds: float = 100) -> Ended:
+    def end(self, seconds: float = 300) -> Ended:
         output, errors = self.process.communicate(timeout=seconds)
         return Ended(self.process.returncode, output, errors)
 
 
-def eventually(holds: Callable[[], Any], seconds: float = 120) -> None:
+def eventually(holds: Callable[[], Any], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "waited too long"

@@ -17,7 +17,7 @@ from tests.forked import Popen
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "qcnn.yaml"
 QTJ = (sys.executable, "-c", "from qtj import app; app()")
-SOON = 60.0
+SOON = 120.0
 """Seconds in which the operator does what it is to do; it takes a few milliseconds, but machines may be busy."""
 
 READY = {**RUNNING, "podIP": "127.0.0.1"}

@@ -53,7 +53,7 @@ def test_an_operator_without_rights_on_the_lease_says_so_and_is_not_ready_until_
     kubeconfig.write_text(KUBECONFIG.format(url=api_server.url, token=OPERATOR_TOKEN))
     misbound = replace(api_server, kubeconfig=kubeconfig)
     with started(misbound, namespace, tmp_path, "--lease-namespace", namespace) as operator:
-        wait_until(lambda: operator.answers("/healthz"), 30, "the probes")
+        wait_until(lambda: operator.answers("/healthz"), SOON, "the probes")
         time.sleep(6)
 
         warnings = [line for line in operator.log.read_text().splitlines() if "WARNING" in line]
@@ -74,7 +74,7 @@ def test_an_operator_without_rights_on_the_lease_says_so_and_is_not_ready_until_
 
 def test_a_namespace_that_is_not_there_is_named(api_server: ApiServer, namespace: str, tmp_path: Path) -> None:
     with started(api_server, namespace, tmp_path, "--lease-namespace=nowhere") as operator:
-        wait_until(lambda: "WARNING" in operator.log.read_text(), 30, "a warning")
+        wait_until(lambda: "WARNING" in operator.log.read_text(), SOON, "a warning")
 
         said = operator.log.read_text()
         assert 'cannot create Lease qtj-operator in namespace "nowhere": namespaces "nowhere" not found; create' in said

@@ -17,7 +17,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 from unittest import mock
@@ -35,7 +36,7 @@ _CHANGING = "PYTEST_CURRENT_TEST"
 _WORTH = 3
 """A server starts for so many programs: to start it takes as long as two."""
 _PERIOD_SECONDS = 0.02
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _NOT_IMPORTED = ("__main__", "programs")
 """Modules of the command that are programs."""
 
@@ -77,11 +78,14 @@ class Server:
     Args:
         environment: What all of them have in their environment.
         kind: What it imports.
+
+    Attributes:
+        kind: The same.
     """
 
     def __init__(self, environment: Mapping[str, str], kind: Kind = "trainer") -> None:
         self._environment = _read_early(environment)
-        self._kind = kind
+        self.kind = kind
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(
@@ -105,14 +109,12 @@ class Server:
             self._begin()
         output, errors, *given = streams
         ours, theirs = socket.socketpair()
-        with ours, theirs:
-            _adopt(True)
+        with ours, theirs, _adopting():
             socket.send_fds(self._connection, [b"\n"], [theirs.fileno(), output, errors])
             socket.send_fds(ours, [b"\n"], given)
             ours.sendall(json.dumps([list(command), str(folder), dict(environment)]).encode())
             ours.shutdown(socket.SHUT_WR)
             answer = self._connection.recv(32)
-            _adopt(False)
         assert answer, "the fork server has ended"
         return int(answer)
 
@@ -120,7 +122,7 @@ class Server:
         self._connection, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.forked", self._kind, "-" * 4096],
+                [sys.executable, "-m", "tests.forked", self.kind, "-" * 4096],
                 cwd=Path(__file__).parents[1],
                 env={**self._environment, "QTJ_FORK_SERVER_ROOM": "-" * 8192},
                 stdin=theirs.fileno(),
@@ -199,9 +201,16 @@ class Servers:
 servers = Servers()
 
 
-def _adopt(orphans: bool) -> None:
-    """Lets this process become the parent of those that lose theirs, or no longer: nobody would wait for others."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(orphans), 0, 0, 0)
+@contextmanager
+def _adopting() -> Iterator[None]:
+    """Lets this process become the parent of what loses its own, and no longer: nobody would wait for others."""
+    prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
+    prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(_PR_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
 def _read_early(environment: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ E2E ?=
 QUIET := $(shell [ -t 2 ] || echo -q)
 # Tests side by side: more than four TensorFlow programs at once would fill a laptop's memory.
 WORKERS ?= auto
-PYTEST := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal --durations 20
+PYTEST = $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal --durations 20
 # Everything pure, and the controller: its tests with an API server have the mark `api_server`.
 CORE := tests/api tests/cluster tests/controller tests/core tests/manifests tests/study tests/tools
 # Builds the Go programs of a stage. A machine without Go (exit code 2) says which tests do not run; in CI that is a failure.
@@ -153,6 +153,8 @@ test-core: $(STAMP)
 	$(PYTEST) -m "not slow and not api_server" $(CORE)
 
 .PHONY: test-command
+# Many of these tests wait for an API server, a lease or a program that has to end: one worker more than processors.
+test-command: WORKERS = $(shell echo $$(($$(nproc 2> /dev/null || echo 2) + 1)))
 test-command: $(STAMP) packages ## Tests of what runs programs: the command, installs, docs, releases, and the controller with an API server
 	@$(call PROGRAMS,unit)
 	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]

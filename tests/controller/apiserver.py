@@ -7,7 +7,6 @@ are those of the test cluster (`python -m tools.cluster tools` builds them), or 
 import json
 import os
 import socket
-import ssl
 import subprocess
 import time
 import urllib.request
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.controller.direct import Direct, unverified
 from tools.cluster.tools import KUBERNETES, program
 
 __all__ = [
@@ -83,17 +83,27 @@ class ApiServer:
 
     def get(self, *words: str) -> dict[str, Any]:
         """An object or a list of objects, as JSON."""
-        found: dict[str, Any] = json.loads(self.kubectl("get", *words, "-o", "json"))
+        found: dict[str, Any] = self._direct().get(words) or json.loads(self.kubectl("get", *words, "-o", "json"))
         return found
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        """Creates an object, as `kubectl create` does."""
+        if not self._direct().create(manifest):
+            self.kubectl("create", "-f", "-", manifest=manifest)
 
     def names(self, resource: str, namespace: str) -> list[str]:
         return [item["metadata"]["name"] for item in self.get(resource, "-n", namespace)["items"]]
 
     def set_status(self, resource: str, namespace: str, name: str, status: Mapping[str, object]) -> None:
         """Writes a status, as a kubelet or a controller would."""
+        if self._direct().set_status(resource, namespace, name, status):
+            return
         patch = json.dumps({"status": status})
         words = ("--type=merge", f"--patch={patch}", "--subresource=status")
         self.kubectl("patch", resource, name, "-n", namespace, *words)
+
+    def _direct(self) -> Direct:
+        return Direct(self.url, self.token)
 
 
 def find_programs() -> Programs | None:
@@ -231,13 +241,6 @@ def process_running(
                 process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def unverified() -> ssl.SSLContext:
-    """Returns what accepts the certificate that an API server has made for itself."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
 
 
 def ready(url: str, token: str = TOKEN) -> bool:

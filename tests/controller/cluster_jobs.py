@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.controller.apiserver import ApiServer
+from tests.forked import Popen
 from tests.jobs import job_object
 
 __all__ = ["PLUGIN", "RUNNING", "Place", "ended", "rest_of"]
 
+AS_PLUGIN = str(Path(__file__).with_name("kubectl_qtj.py"))
 PLUGIN = (sys.executable, "-c", "from qtj import kubectl_plugin; kubectl_plugin()")
 RUNNING = {
     "phase": "Running",
@@ -65,7 +67,7 @@ class Place:
         """Creates a job with a status; returns its uid."""
         manifest = job_object(name=name, namespace=self.namespace, **spec)
         del manifest["metadata"]["uid"]
-        self.server.kubectl("create", "-f", "-", manifest=manifest)
+        self.server.create(manifest)
         if status:
             self.server.set_status("qtj", self.namespace, name, status)
         uid: str = self.server.get("qtj", name, "-n", self.namespace)["metadata"]["uid"]
@@ -98,7 +100,7 @@ class Place:
         }
         if node:
             manifest["spec"]["nodeName"] = node  # type: ignore[index]
-        self.server.kubectl("create", "-f", "-", manifest=manifest)
+        self.server.create(manifest)
         if status:
             self.server.set_status("pod", self.namespace, f"{job}-{replica}", status)
         return f"{job}-{replica}"
@@ -121,15 +123,15 @@ class Place:
             "reportingComponent": "test",
             **fields,
         }
-        self.server.kubectl("create", "-f", "-", manifest=manifest)
+        self.server.create(manifest)
 
     def start(self, *words: str, here: bool = False, **options: Any) -> "subprocess.Popen[str]":
         """Starts `kubectl qtj` in this namespace; `here` leaves out -n."""
-        process: subprocess.Popen[str] = subprocess.Popen(
-            [*PLUGIN, *words, *(() if here else ("-n", self.namespace))],
+        process = Popen(
+            "command",
+            [sys.executable, AS_PLUGIN, *words, *(() if here else ("-n", self.namespace))],
             cwd=self.home,
             stdin=subprocess.DEVNULL,
-            text=True,
             **{"env": self.environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
         )
         self.started.append(process)

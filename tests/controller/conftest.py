@@ -51,7 +51,7 @@ def api_server(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> 
 def namespace(api_server: ApiServer) -> str:
     """An empty namespace of the API server, of this test alone."""
     name = f"test-{next(_COUNT)}"
-    api_server.kubectl("create", "namespace", name)
+    api_server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     return name
 
 

@@ -13,10 +13,11 @@ from typing import Any
 from qtj_contract import TerminationMessage
 from tests.controller.apiserver import ApiServer, free_port, wait_until
 from tests.controller.cluster_jobs import RUNNING
+from tests.forked import Popen
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "qcnn.yaml"
 QTJ = (sys.executable, "-c", "from qtj import app; app()")
-SOON = 10.0
+SOON = 120.0
 """Seconds in which the operator does what it is to do; it takes a few milliseconds, but machines may be busy."""
 
 READY = {**RUNNING, "podIP": "127.0.0.1"}
@@ -63,7 +64,7 @@ def environment(home: Path, **more: str) -> Mapping[str, str]:
 @contextmanager
 def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
     with started(server, namespace, home, *options) as operator:
-        wait_until(lambda: operator.answers("/readyz"), 30, f"the operator: {operator.log.read_text()}")
+        wait_until(lambda: operator.answers("/readyz"), SOON, f"the operator: {operator.log.read_text()}")
         yield operator
 
 
@@ -71,12 +72,12 @@ def running(server: ApiServer, namespace: str, home: Path, *options: str) -> Ite
 def started(server: ApiServer, namespace: str, home: Path, *options: str) -> Iterator[Operator]:
     """An operator that need not become ready."""
     port = free_port()
-    argv = (*QTJ, "operator", "--namespace", namespace, "--port", str(port), *options)
+    argv = (sys.executable, "-m", "qtj", "operator", "--namespace", namespace, "--port", str(port), *options)
     log = home / f"operator-{port}.log"
     with ExitStack() as stack:
         output = stack.enter_context(log.open("w"))
         env = environment(home, KUBECONFIG=str(server.kubeconfig))
-        process = stack.enter_context(subprocess.Popen(argv, stdout=output, stderr=output, text=True, env=env))
+        process = stack.enter_context(Popen("command", argv, cwd=home, stdout=output, stderr=output, env=env))
         stack.callback(process.kill)
         yield Operator(process, port, log)
     assert "Traceback" not in log.read_text()

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
-from tests.controller.operator_process import EXAMPLE, Operator, running, started
+from tests.controller.operator_process import EXAMPLE, SOON, Operator, running, started
 
-HANDED_OVER = 10.0
-"""Seconds in which a stand-by works once the leader has resigned: it asks every two."""
-EXPIRED = 30.0
+HANDED_OVER = 30.0
+"""Seconds in which a stand-by works once the leader has resigned: it asks every two, and machines may be busy."""
+EXPIRED = 60.0
 """Seconds in which it works once the leader was killed: the Lease lasts 15."""
 
 
@@ -31,16 +31,19 @@ def test_a_stand_by_takes_over(
 ) -> None:
     election = ("--lease-namespace", namespace)
     with running(api_server, namespace, tmp_path, *election) as first:
-        wait_until(lambda: works(first), 10, "the first operator works")
+        wait_until(lambda: works(first), SOON, "the first operator works")
         with running(api_server, namespace, tmp_path, *election) as second:
             assert not works(second), "it stands by, and is ready for that"
+            wait_until(lambda: "standing by: " in second.log.read_text(), SOON, "the second to say what it does")
 
             first.process.send_signal(how)
 
             wait_until(lambda: works(second), seconds, "the second operator works")
+            assert "leading as " in first.log.read_text()
+            assert "leading as " in second.log.read_text()
             api_server.kubectl("apply", "-n", namespace, "-f", str(EXAMPLE))
             pods = ["qcnn-worker-0", "qcnn-worker-1"]
-            wait_until(lambda: api_server.names("pods", namespace) == pods, 10, "its pods")
+            wait_until(lambda: api_server.names("pods", namespace) == pods, SOON, "its pods")
 
 
 def test_an_operator_without_rights_on_the_lease_says_so_and_is_not_ready_until_it_has_them(
@@ -50,7 +53,7 @@ def test_an_operator_without_rights_on_the_lease_says_so_and_is_not_ready_until_
     kubeconfig.write_text(KUBECONFIG.format(url=api_server.url, token=OPERATOR_TOKEN))
     misbound = replace(api_server, kubeconfig=kubeconfig)
     with started(misbound, namespace, tmp_path, "--lease-namespace", namespace) as operator:
-        wait_until(lambda: operator.answers("/healthz"), 30, "the probes")
+        wait_until(lambda: operator.answers("/healthz"), SOON, "the probes")
         time.sleep(6)
 
         warnings = [line for line in operator.log.read_text().splitlines() if "WARNING" in line]
@@ -63,26 +66,15 @@ def test_an_operator_without_rights_on_the_lease_says_so_and_is_not_ready_until_
         bind = ("create", "clusterrolebinding", f"all-{namespace}", "--clusterrole=cluster-admin")
         api_server.kubectl(*bind, f"--user={OPERATOR}")
         try:
-            wait_until(lambda: works(operator), 10, "it works once it may")
-            wait_until(lambda: operator.answers("/readyz") == "ok", 10, "it is ready")
+            wait_until(lambda: works(operator), SOON, "it works once it may")
+            wait_until(lambda: operator.answers("/readyz") == "ok", SOON, "it is ready")
         finally:
             api_server.kubectl("delete", "clusterrolebinding", f"all-{namespace}")
 
 
-def test_who_leads_is_in_the_log(api_server: ApiServer, namespace: str, tmp_path: Path) -> None:
-    election = ("--lease-namespace", namespace)
-    with running(api_server, namespace, tmp_path, *election) as first:
-        wait_until(lambda: works(first), 10, "the first operator works")
-        with running(api_server, namespace, tmp_path, *election) as second:
-            wait_until(lambda: "standing by: " in second.log.read_text(), 5, "the second to say what it does")
-            first.process.send_signal(signal.SIGTERM)
-            wait_until(lambda: "leading as " in second.log.read_text(), HANDED_OVER, "it to say that it leads")
-        assert "leading as " in first.log.read_text()
-
-
 def test_a_namespace_that_is_not_there_is_named(api_server: ApiServer, namespace: str, tmp_path: Path) -> None:
     with started(api_server, namespace, tmp_path, "--lease-namespace=nowhere") as operator:
-        wait_until(lambda: "WARNING" in operator.log.read_text(), 30, "a warning")
+        wait_until(lambda: "WARNING" in operator.log.read_text(), SOON, "a warning")
 
         said = operator.log.read_text()
         assert 'cannot create Lease qtj-operator in namespace "nowhere": namespaces "nowhere" not found; create' in said

@@ -98,6 +98,7 @@ def test_an_operator_that_starts_before_its_api_server_waits_for_it(
         wait_until(lambda: has_its_pods(server), RECOVERED, "the pods")
 
 
+@pytest.mark.slow
 def test_an_operator_starts_over_a_line_that_breaks_within_answers(
     machine: Machine, server: ApiServer, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import time
 import tracemalloc
 import urllib.request
@@ -15,7 +16,7 @@ from qtj_operator.cluster import server
 from tests.controller.apiserver import free_port
 
 LONG_HEADERS = b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: %s\r\n" % (each, b"x" * 8000) for each in range(100))
-ANSWERED_SECONDS = 10
+ANSWERED_SECONDS = 60
 """A probe waits for one second as Kubernetes has it, and this machine may be busy."""
 
 
@@ -41,6 +42,12 @@ def connections(port: int, number: int, sent: bytes) -> Iterator[list[socket.soc
         yield found
 
 
+def sent_again(connection: socket.socket) -> int:
+    """How many packets of a connection were lost: `tcpi_total_retrans` of tcp(7)."""
+    found: int = struct.unpack_from("I", connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 100)[0]
+    return found
+
+
 def probed(port: int) -> str:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=ANSWERED_SECONDS) as answer:
         return str(answer.read().decode())
@@ -64,14 +71,10 @@ async def test_strangers_who_hold_connections_take_neither_memory_nor_the_place_
 
 async def test_a_crowd_waits_and_no_connection_of_it_is_dropped(port: int) -> None:
     """What is dropped tries again after a second and then after three: as long as a probe waits, or longer."""
-    slowest = 0.0
     with ExitStack() as crowd:  # the operator is busy with something else: it shares this thread
-        for _ in range(3000):
-            begin = time.monotonic()
-            crowd.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
-            slowest = max(slowest, time.monotonic() - begin)
+        found = [crowd.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)) for _ in range(3000)]
+        assert sum(map(sent_again, found)) == 0
         assert await asyncio.to_thread(probed, port) == "ok"
-    assert slowest < 0.9
 
 
 async def test_a_connection_ends_though_its_client_says_nothing(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

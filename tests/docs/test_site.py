@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.missing import skip_or_fail
+from tests.once import filled_once
 from tools.docs.files import ROOT
 from tools.docs.site import CHAPTERS
 
@@ -34,10 +35,12 @@ class Loaded(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not PYTHON.exists():
         skip_or_fail("Sphinx is not installed: `make docs` does it")
-    folder = tmp_path_factory.mktemp("site")
+    return filled_once(tmp_path_factory, "site", build_ours)
+
+
+def build_ours(folder: Path) -> None:
     ended = build(folder)
     assert (ended.returncode, ended.stderr) == (0, "")
-    return folder
 
 
 def build(folder: Path, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -74,6 +77,7 @@ def test_what_a_page_loads_is_there(site: Path) -> None:
     assert [each for page in site.rglob("*.html") for each in missing(page)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("site")
 def test_broken_links_are_found(tmp_path: Path) -> None:
     lines = ("[a](none.md)", "[a](concepts.md#no-heading)", "[a](../deploy/none.yaml)", "![a](none.png)")

@@ -13,6 +13,8 @@ from tests.faults.watches import Trouble
 
 _OTHERS = [fault for fault in Fault if fault != Fault.CRASH_AFTER]
 """After a crash that follows a write, the next operator does not know of it: this finds most."""
+_PASSES = 2
+"""Before one of so many passes, the operator starts anew: after each write, another case has it crash."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ def divergences(scenario: Scenario, *, every_fault: bool) -> Iterator[str | None
 
     Args:
         scenario: The scenario.
-        every_fault: Whether each write has every fault, and each event of a watch every trouble, and not some in turn.
+        every_fault: Whether each write has every fault, each event of a watch every trouble, and each pass a restart
+            before it, and not some in turn.
     """
     case = Case(scenario)
     try:
@@ -89,7 +92,7 @@ def _mishaps(calm: Life, *, every_fault: bool) -> Iterator[Mishap]:
     for event in range(calm.events):
         for trouble in troubles if every_fault else [troubles[event % len(troubles)]]:
             yield Mishap(watch=Watch(event, trouble))
-    for number in range(calm.operator.passes):
+    for number in range(0, calm.operator.passes, 1 if every_fault else _PASSES):
         yield Mishap(restart_before=number)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from tests.forked import Popen
 from tests.missing import skip_or_fail
 
 REPOSITORY = Path(__file__).parents[2]
@@ -175,14 +176,14 @@ class Running:
     """A `qtj` process."""
 
     def __init__(self, laptop: Laptop, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [*QTJ, *arguments],
+        self.process: subprocess.Popen[str] = Popen(
+            "command",
+            [sys.executable, "-m", "qtj", *arguments],
             cwd=laptop.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
         )
 
     def interrupt(self) -> None:
@@ -193,12 +194,12 @@ class Running:
         """kill -9."""
         self.process.kill()
 
-    def end(self, seconds: float = 100) -> Ended:
+    def end(self, seconds: float = 300) -> Ended:
         output, errors = self.process.communicate(timeout=seconds)
         return Ended(self.process.returncode, output, errors)
 
 
-def eventually(holds: Callable[[], Any], seconds: float = 120) -> None:
+def eventually(holds: Callable[[], Any], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "waited too long"

@@ -50,7 +50,7 @@ def ended_by(board: Running, ending: signal.Signals) -> Ended:
     return board.end()
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_it_serves_the_curves_of_a_run_until_it_is_stopped(laptop: Laptop, run: Folder, ending: signal.Signals) -> None:
     logs, port = with_curves(run).path / "logs", free_port()
 

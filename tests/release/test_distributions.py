@@ -11,6 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.once import filled_once
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import LIBRARIES, PACKAGES, faults
 
@@ -82,7 +83,11 @@ LAYER = "from qtj_simulator import PQC"
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """The wheel of each distribution, built with what requirements/build.txt pins."""
-    folder = tmp_path_factory.mktemp("wheels")
+    folder = filled_once(tmp_path_factory, "wheels", build_wheels)
+    return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
+
+
+def build_wheels(folder: Path) -> None:
     python = folder / "venv" / "bin" / "python"
     subprocess.run([UV, "venv", "-q", "--python", sys.executable, folder / "venv"], check=True)
     requirements = ROOT / "requirements" / "build.txt"
@@ -90,7 +95,6 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     build = (python, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
     for source in FOLDERS.values():
         subprocess.run(build, cwd=ROOT / source, check=True, capture_output=True)
-    return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
 
 
 @pytest.fixture(scope="module")
@@ -217,19 +221,22 @@ def test_the_command_alone_checks_the_fields_of_pods(unpacked: Mapping[str, Path
     assert "Kubernetes does not have this field: write image" in ended.stdout + ended.stderr
 
 
-def installed(folder: Path, *wheels: Path) -> Path:
+def installed(factory: pytest.TempPathFactory, name: str, *wheels: Path) -> Path:
     """Returns the Python of an environment with these and what they ask for alone."""
-    python = folder / "venv" / "bin" / "python"
-    subprocess.run([UV, "venv", "-q", "--python", sys.executable, python.parents[1]], check=True)
-    pins = ("-c", ROOT / "requirements" / "dev.txt")
-    subprocess.run((UV, "pip", "install", "-q", "--python", python, *pins, *wheels), check=True)
-    return python
+
+    def fill(folder: Path) -> None:
+        python = folder / "bin" / "python"
+        subprocess.run([UV, "venv", "-q", "--allow-existing", "--python", sys.executable, folder], check=True)
+        pins = ("-c", ROOT / "requirements" / "dev.txt")
+        subprocess.run((UV, "pip", "install", "-q", "--python", python, *pins, *wheels), check=True)
+
+    return filled_once(factory, name, fill) / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
 def simulator(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the simulator alone."""
-    return installed(tmp_path_factory.mktemp("simulator"), wheels[CONTRACT], wheels[SIMULATOR])
+    return installed(tmp_path_factory, "simulator-alone", wheels[CONTRACT], wheels[SIMULATOR])
 
 
 def test_the_simulator_alone_computes_a_gradient(simulator: Path) -> None:
@@ -255,7 +262,7 @@ def test_a_layer_of_the_simulator_alone_says_what_it_needs(simulator: Path) -> N
 def trainer(wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the trainer without its extras."""
     needed = (CONTRACT, REPORT, SIMULATOR, TRAINER)
-    return installed(tmp_path_factory.mktemp("trainer"), *(wheels[each] for each in needed))
+    return installed(tmp_path_factory, "trainer-alone", *(wheels[each] for each in needed))
 
 
 def test_a_program_needs_no_tensorflow(trainer: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_no_build_outlives_the_stages(tmp_path: Path) -> None:
     suite(tmp_path, "test")
 
     builder = Path("/proc") / (tmp_path / "pid").read_text().strip()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while builder.exists() and "sleep" in (builder / "comm").read_text():
         assert time.monotonic() < deadline, "the builder still runs"
         time.sleep(0.01)
@@ -75,7 +75,7 @@ def test_the_first_stage_that_fails_is_the_last(tmp_path: Path) -> None:
 
     assert ended.returncode == 2, "as make says that a target failed"
     assert ran(tmp_path) == ["check"]
-    assert re.search(r"^  test-faults +0:00  failed$", ended.stdout, re.MULTILINE)
+    assert re.search(r"^  test-faults +0:00 +\d+%  failed$", ended.stdout, re.MULTILINE)
 
 
 def test_a_shard_runs_its_own_stages_and_says_its_budget(tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_a_shard_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("seconds", "warned"), [(2400, False), (2401, True)])
 def test_more_than_the_limit_is_a_warning(seconds: float, warned: bool) -> None:
-    text = table([Took("check", 125.4, passed=True), Took("test-faults", seconds - 125.4, passed=True)], 40)
+    text = table([Took("check", 125.4, passed=True, busy=0.57), Took("test-faults", seconds - 125.4, passed=True)], 40)
 
-    assert "  check             2:05\n" in text
+    assert "  check             2:05    57%\n" in text
     assert ("warning: this took more than 40 minutes" in text) == warned
 
 

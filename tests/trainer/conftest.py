@@ -12,11 +12,11 @@ import pytest
 from google.cloud import storage
 
 from qtj_trainer.storage import Store, open_store
+from tests.forked import Server
 from tests.missing import skip_or_fail
-from tests.trainer.forked import Server
 from tests.trainer.in_process import Desk
 from tests.trainer.loops import Folder
-from tests.trainer.processes import REPOSITORY, Trainer, base_environment, eventually, free_ports
+from tests.trainer.processes import Trainer, base_environment, eventually, free_ports
 
 EMULATOR = "fake-gcs-server"
 
@@ -67,21 +67,30 @@ def bucket(emulator: str) -> Iterator[storage.Bucket]:
 def trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
     """Starts trainer processes, forked from one that has loaded TensorFlow."""
     with ExitStack() as cleanup:
-        server = Server(REPOSITORY, base_environment())
+        server = Server(base_environment())
         cleanup.callback(server.close)
         yield Trainer(tmp_path_factory.mktemp("trainer"), cleanup, server)
 
 
-@pytest.fixture
-def job(trainer: Trainer, tmp_path: Path) -> Folder:
-    """The folder of a job, for programs with a custom loop, which do without TensorFlow."""
-    return Folder(trainer.alone, tmp_path / "job")
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
+    """Starts programs with a custom loop, which do without TensorFlow, forked from one that has imported `Program`."""
+    with ExitStack() as cleanup:
+        server = Server(base_environment(), "program")
+        cleanup.callback(server.close)
+        yield Trainer(tmp_path_factory.mktemp("programs"), cleanup, server)
 
 
 @pytest.fixture
-def other(trainer: Trainer, tmp_path: Path) -> Folder:
+def job(programs: Trainer, tmp_path: Path) -> Folder:
+    """The folder of a job, for programs with a custom loop."""
+    return Folder(programs, tmp_path / "job")
+
+
+@pytest.fixture
+def other(programs: Trainer, tmp_path: Path) -> Folder:
     """The folder of another job."""
-    return Folder(trainer.alone, tmp_path / "other")
+    return Folder(programs, tmp_path / "other")
 
 
 def _answers(url: str) -> bool:

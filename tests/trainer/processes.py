@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qtj_contract as contract
-from tests.trainer.forked import Forked, Server
+from tests.forked import Forked, Server
 
 PATIENCE = 900.0
 """Seconds after which a process counts as hanging: other work on the machine may slow it down twentyfold."""
+
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -138,6 +139,7 @@ class Process:
         self._output = folder / "output"
         self._errors = folder / "errors"
         self.environment = environment
+        self._has_tensorflow = server is not None and server.kind == "trainer"
         variables = {
             **base_environment(),
             "QTJ_TERMINATION_LOG": str(self._log),
@@ -168,8 +170,9 @@ class Process:
         before = _cpu_seconds_of_children()
         code = self.popen.wait(seconds)
         used = _cpu_seconds_of_children() - before
+        was_forked = self._has_tensorflow and isinstance(self.popen, Forked)
         message = contract.TerminationMessage.parse(self._log.read_text()) if self._log.exists() else None
-        return Ended(code, self.output(), self._errors.read_text(), message, isinstance(self.popen, Forked), used)
+        return Ended(code, self.output(), self._errors.read_text(), message, was_forked, used)
 
     def kill(self) -> None:
         self.popen.kill()

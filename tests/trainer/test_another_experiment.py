@@ -1,7 +1,6 @@
 """A program without a job continues its own training only, and says what differs from the last one."""
 
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from qtj_contract import TerminationMessage
 from qtj_contract.origin import Origin, machine
 from qtj_contract.program_source import read_source
 from qtj_contract.stored_source import stored_files
+from tests.forked import run
 from tests.trainer.processes import base_environment
 
 PROGRAM = """
@@ -58,11 +58,9 @@ class Desk:
             path.write_bytes(data)
 
     def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "train.py", *arguments],
-            cwd=self.folder, env={**base_environment(), **environment},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = run(
+            "program", [sys.executable, "train.py", *arguments], self.folder, {**base_environment(), **environment}
+        )
         return done.returncode, done.stdout, done.stderr
 
     def interrupt(self, *arguments: str, **environment: str) -> None:

@@ -52,7 +52,7 @@ def test_an_attempt_replaces_what_it_repeats(tmp_path: Path) -> None:
     assert attempts == [(10, 1), (20, 1), (30, 2), (40, 2)]
 
 
-@pytest.mark.parametrize("is_fast", ["true", "false"])
+@pytest.mark.parametrize("is_fast", [pytest.param("true", marks=pytest.mark.slow), "false"])
 def test_tensorboard_shows_one_curve_of_two_attempts(tmp_path: Path, is_fast: str) -> None:
     """With its reader in Rust, and with the one in Python, which the trainer's image has."""
     draw_two_attempts(tmp_path)

@@ -60,12 +60,14 @@ class Bucket:
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     server = Bucket()
+    gc.freeze()  # what is there before need not be looked at
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.address)
     yield server
     server.close()
     # The client library drops the connection of a failed download without closing it.
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):
         gc.collect()
+    gc.unfreeze()
 
 
 DOINGS: dict[str, Callable[[GcsStore], object]] = {

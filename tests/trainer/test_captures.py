@@ -155,7 +155,10 @@ def test_a_disk_without_room_for_a_trace_ends_no_training(
     assert errors(replica)[0].startswith("worker-0: a profile needs a temporary folder (Not a directory): make room")
 
 
-def test_a_profile_that_cannot_be_stored_ends_no_training(replica: Replica, tmp_path: Path) -> None:
+def test_a_profile_that_cannot_be_stored_ends_no_training(
+    replica: Replica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qtj_trainer.replica.captures._PATIENCE", 0.5)
     (tmp_path / "logs").write_text("a file, and no folder")
 
     train(replica, [Capture(step=2, steps=1)], steps=4)

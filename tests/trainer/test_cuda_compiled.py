@@ -28,7 +28,9 @@ def nvrtc() -> None:
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("architecture", CARDS)
+@pytest.mark.parametrize(
+    "architecture", [CARDS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in CARDS[1:])]
+)
 def test_it_compiles(architecture: int, bits: int) -> None:
     text = compiled(architecture, bits, portable=True).decode()
 
@@ -38,7 +40,9 @@ def test_it_compiles(architecture: int, bits: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("architecture", CARDS)
+@pytest.mark.parametrize(
+    "architecture", [CARDS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in CARDS[1:])]
+)
 def test_the_instructions_of_a_card(architecture: int, bits: int) -> None:
     module = compiled(architecture, bits)
 

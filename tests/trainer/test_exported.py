@@ -83,7 +83,9 @@ def test_each_filter_of_a_training_is_read_back_with_the_values_of_its_layer(tra
         check(tmp_path, files, model.get_layer(name))
 
 
-@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.parametrize(
+    "model", [Model.HYBRID, *(pytest.param(each, marks=pytest.mark.slow) for each in Model if each != Model.HYBRID)]
+)
 def test_a_model_of_any_kind_is_read_back(tmp_path: Path, model: Model) -> None:
     made = Qcnn().model(QcnnOptions(qubits=5, model=model, seed=3))
 

@@ -27,6 +27,11 @@ def visible_draws() -> Iterator[None]:
     keras.backend.experimental.disable_tf_random_generator()
 
 
+def told_by_us(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the trainer has logged. On a busy machine, Keras says that a callback is slow compared to the batch."""
+    return [record.getMessage() for record in caplog.records if record.name.startswith("qtj_trainer")]
+
+
 @pytest.mark.parametrize(
     "name", ["EarlyStopping", "LossScaleOptimizer (mixed precision)", "LSTM with stateful", "Nadam"]
 )
@@ -78,7 +83,7 @@ def test_early_stopping_names_the_epoch_whose_weights_it_keeps(
         kept.append((fit.training.telemetry.progress.epoch, fit.training.telemetry.progress.best_epoch))
 
     assert kept == [(3, 1), (3, None)]
-    (told,) = caplog.messages
+    (told,) = told_by_us(caplog)
     assert told.startswith("EarlyStopping found epoch 1 the best and leaves the weights of the last epoch in the model")
 
 
@@ -105,11 +110,11 @@ def test_a_checkpoint_of_an_earlier_version_has_the_variables_alone(tmp_path: Pa
 def test_what_is_hidden_is_named_once_at_the_restart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "qtj_trainer")
     Fit(CASES["Dropout"], tmp_path).run(is_killed=True)
-    assert not caplog.messages
+    assert not told_by_us(caplog)
 
     layer = Fit(CASES["Dropout"], tmp_path).model.layers[0].name
 
-    [warning] = caplog.messages
+    [warning] = told_by_us(caplog)
     assert warning.startswith(f"not restored, so these begin anew: the random values of {layer} (call")
     assert "the order of shuffled data" in warning
 

@@ -71,6 +71,7 @@ def test_a_gpu_that_cannot_be_opened_is_one_sentence_and_another_try(trainer: Tr
     assert (without.code, without.error.split(":")[0]) == (1, "unexpected InternalError"), "it has no GPU"
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_too_large_for_the_memory_is_one_sentence(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "limited.py"
     program.write_text(LIMITED)

@@ -151,7 +151,7 @@ def killed(trainer: Trainer, bucket: storage.Bucket, emulator: str) -> Killed:
     return Killed(bucket, environment, int(last.rpartition("/")[2][:9]) // STEPS)
 
 
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_two_workers_of_which_one_was_killed_go_on_as_one_or_two(
     alone: Alone, trainer: Trainer, killed: Killed, size: int
 ) -> None:

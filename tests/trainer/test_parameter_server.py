@@ -78,6 +78,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(start: Start) -> None:
     assert [servers.processes[role].end().code for role in (PS, ("worker", 0), ("worker", 1))] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_repeatedly_restart_no_other_process(start: Start) -> None:
     servers = start("train", "linear-regression", "--epochs", "400")
     chief = servers.processes[CHIEF]
@@ -92,6 +93,7 @@ def test_workers_that_are_killed_repeatedly_restart_no_other_process(start: Star
         chief.wait_for(f"epoch {done + 5:3}/")
 
 
+@pytest.mark.slow
 def test_without_its_parameter_server_a_chief_asks_for_another_run_and_resumes(start: Start) -> None:
     servers = start(*LONG)
     servers.processes[CHIEF].wait_for("epoch  4/")  # logged before its checkpoint is stored, after that of the third

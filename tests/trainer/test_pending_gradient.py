@@ -19,6 +19,7 @@ from qtj_simulator.specification import specified
 REPOSITORY = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_pending_gradient_outlives_another_engine_that_found_no_memory() -> None:
     script = "from tests.trainer.test_pending_gradient import check; check()"
     ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)

@@ -64,6 +64,7 @@ def workers(trainer: Trainer, program: Path, artifacts: Path, **environment: str
     return [each.end() for each in trainer.start_programs(2, program, **environment)]
 
 
+@pytest.mark.slow
 def test_killed_workers_of_a_replicator_come_to_the_same_digits(
     trainer: Trainer, program: Path, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
 """
 
 
+@pytest.mark.slow
 def test_two_devices_that_were_killed_end_with_the_same_bits() -> None:
     ended = subprocess.run([sys.executable, "-c", TWO_DEVICES], capture_output=True, text=True, check=False)
 

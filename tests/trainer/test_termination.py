@@ -13,7 +13,7 @@ TRAINING = ("train", "qcnn", "--qubits", "4", "--rounds", "30", "--batch-size", 
 RARELY = ("--checkpoint-every", "1000")
 
 
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, size: int) -> None:
     arguments = (*TRAINING, *RARELY, "--artifacts", str(tmp_path))
     leader, *_ = trainer.alone.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
@@ -22,8 +22,8 @@ def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, 
     stopped = leader.end()
     step = max(int(file.name[:9]) for file in tmp_path.glob("checkpoints/uid-1/*.npz"))
 
-    resumed = trainer.alone.run(*arguments, QTJ_JOB_UID="uid-1")
-    whole = trainer.alone.run(*TRAINING, "--artifacts", str(tmp_path / "whole"))
+    resumed = trainer.run(*arguments, QTJ_JOB_UID="uid-1")
+    whole = trainer.run(*TRAINING, "--artifacts", str(tmp_path / "whole"))
 
     assert stopped.code == 128 + signal.SIGTERM
     assert f"was asked to end, after step {step}" in stopped.output
@@ -44,7 +44,7 @@ def test_nothing_of_others_is_deleted_at_the_end(trainer: Trainer, tmp_path: Pat
     small = ("train", "qcnn", "--qubits", "4", "--rounds", "2", "--epochs", "1", "--artifacts", str(tmp_path / "a"))
 
     trained = trainer.alone.run(*small, TMPDIR=folder)
-    inferred = trainer.alone.run("infer", "--artifacts", str(tmp_path / "a"), TMPDIR=folder)
+    inferred = trainer.run("infer", "--artifacts", str(tmp_path / "a"), TMPDIR=folder)
 
     assert (trained.code, inferred.code) == (0, 0), trained.errors + inferred.errors
     assert [str(path.relative_to(folder)) for path in sorted(Path(folder).rglob("*"))] == ["theirs", "theirs/file"]

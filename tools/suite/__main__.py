@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -50,14 +51,22 @@ def run(stages: Sequence[Stage], limit: float) -> int:
     code = 0
     for stage in stages:
         print(f"make {stage.target}", flush=True)
-        began = time.monotonic()
+        began, used = time.monotonic(), used_seconds()
         code = subprocess.run(["make", stage.target], check=False).returncode
-        took.append(Took(stage.target, time.monotonic() - began, passed=not code))
+        seconds = time.monotonic() - began
+        busy = (used_seconds() - used) / (seconds * (os.cpu_count() or 1))
+        took.append(Took(stage.target, seconds, passed=not code, busy=busy))
         TIMES.write_text(table(took, limit) + "\n")
         if code:
             break
     print(TIMES.read_text(), end="", flush=True)
     return code
+
+
+def used_seconds() -> float:
+    """The processor time of all that was started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextlib.contextmanager

@@ -26,11 +26,19 @@ class Stage:
 
 @dataclass(frozen=True)
 class Took:
-    """A stage that has ended, and its seconds."""
+    """A stage that has ended.
+
+    Attributes:
+        target: its name.
+        seconds: how long it took.
+        passed: whether it did not fail.
+        busy: the share of all processors that its processes took, of those that it has waited for.
+    """
 
     target: str
     seconds: float
     passed: bool
+    busy: float = 0.0
 
 
 TEST = (
@@ -69,13 +77,16 @@ def shard(text: str) -> Sequence[Stage]:
 
 
 def table(took: Sequence[Took], limit: float) -> str:
-    """What each stage took, the sum, and a warning if it is above the limit in minutes."""
+    """What each stage took of time and processors, the sum, and a warning if it is above the limit in minutes."""
     total = sum(each.seconds for each in took)
-    lines = [f"  {each.target:<14}{clock(each.seconds):>8}{'' if each.passed else '  failed'}" for each in took]
+    lines = [
+        f"  {each.target:<14}{clock(each.seconds):>8}{each.busy:>7.0%}{'' if each.passed else '  failed'}"
+        for each in took
+    ]
     lines.append(f"  {'in all':<14}{clock(total):>8}")
     if total > limit * 60:
         lines.append(f"warning: this took more than {limit:g} minutes: see the budget of each stage in CONTRIBUTING.md")
-    return "\n".join(["minutes of each stage:", *lines])
+    return "\n".join(["minutes of each stage, and how busy it kept the processors:", *lines])
 
 
 def clock(seconds: float) -> str:

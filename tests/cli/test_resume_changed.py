@@ -117,6 +117,17 @@ def test_another_argument_is_another_training(desk: Desk, before: list[str], now
     assert "spec.template: it was changed since the run to continue" in sentence
 
 
+@pytest.mark.parametrize("more", [["--epochs=9"], ["--epochs", "9"]])
+@pytest.mark.parametrize("phase", ["Running", "Complete"])
+def test_epochs_where_the_program_had_its_default_continue_it(desk: Desk, more: list[str], phase: str) -> None:
+    done = {**TRAINED, "weights": {"uri": "file:///w"}} if phase == "Complete" else {}
+    earlier = desk.ended(phase, with_args("--rate=1"), **done)
+
+    assert start(desk.written(with_args("--rate=1", *more)), earlier, resume=True).earlier
+    assert "it was changed" in refusal(desk.written(with_args("--rate=2", *more)), earlier)
+    assert start(desk.written(with_args(*more)), desk.ended(phase, with_args(), **done), resume=True).earlier
+
+
 def test_a_variable_for_the_number_of_epochs_counts_as_none(desk: Desk) -> None:
     def with_epochs(text: str) -> dict[str, Any]:
         return with_args(f"--epochs={text}")

@@ -191,7 +191,7 @@ def test_an_interrupted_job_can_be_given_more_epochs(laptop: Laptop) -> None:
     ended = laptop.qtj("run", "job.yaml", "--resume", "--set", f"{where}=[train, --epochs=32]", "-o", "json")
 
     assert "it has fewer epochs than the run to continue" in fewer.errors
-    assert "it was changed since the run to continue: undo that, or train again with --fresh" in other.errors
+    assert "run to continue (arguments train --epochs=30 -> train --epochs=40 --deaf): undo that" in other.errors
     assert ended.code == 0, ended.errors
     assert (ended.status["progress"]["epochs"], ended.status["attempt"]) == (32, 2)
     assert laptop.artifacts().name == "1"

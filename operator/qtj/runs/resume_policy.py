@@ -131,6 +131,7 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     fixed_before, fixed_now = without_sizes(before), without_sizes(now)  # any size continues from a checkpoint
     for name in IMMUTABLE:
         if why := _forbids(fixed_before.get(name), fixed_now.get(name)):
+            why += _arguments_and_programs(document, earlier)
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
         is_resized = before.get(name) != now.get(name) and fixed_before.get(name) == fixed_now.get(name)
         if is_resized and _is_trained(earlier):
@@ -177,7 +178,8 @@ def _retry_of(spec: Mapping[str, Any]) -> int:
 
 def _forbids(before: Any, now: Any) -> str | None:
     """Returns why a run cannot continue with a changed value of an immutable field. More epochs are allowed."""
-    if before == now:
+    had_default = not _epochs(before) and _without_epochs(before) == _without_epochs(now)
+    if before == now or had_default:  # the default of a program is not known
         return None
     if _mapped(before, lambda _: "") != _mapped(now, lambda _: ""):
         return "it was changed since the run to continue"
@@ -198,6 +200,20 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
         elif index and items[index - 1] == _EPOCHS:
             items[index] = change(str(item))
     return items
+
+
+def _without_epochs(value: Any) -> Any:
+    """Returns the value of a field without numbers of epochs, and without lists that are empty then."""
+    if isinstance(value, dict):
+        return {key: kept for key, each in value.items() if (kept := _without_epochs(each)) != []}
+    if not isinstance(value, list):
+        return value
+    pairs = zip([None, *value], value, strict=False)
+    return [_without_epochs(item) for last, item in pairs if last != _EPOCHS and not _is_epochs(item)]
+
+
+def _is_epochs(item: Any) -> bool:
+    return isinstance(item, str) and item.partition("=")[0] == _EPOCHS
 
 
 def _epochs(value: Any) -> list[int]:
@@ -225,15 +241,19 @@ def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
     try:
         _resumed(document, earlier)
     except InputError:
-        programs = _programs(document)
-        words = [*changed_arguments(earlier.programs, programs), *changed_programs(earlier.programs, programs)]
-        what = f" ({'; '.join(words)})" if words else ""
+        what = _arguments_and_programs(document, earlier)
         return f"starts over, because the spec has changed since {earlier.name}{what}, which stays as it is"
     was = "failed" if earlier.phase == "Failed" else "was interrupted"
     fields = ", ".join(_changed_fields(document, earlier))
     changed = [*_changed_programs(document, earlier), *([f"{fields} changed"] if fields else [])]
     why = f", because {'; '.join(changed)}" if changed else ""
     return f"starts over{why}; {earlier.name} {was}, and --resume would continue it"
+
+
+def _arguments_and_programs(document: Document, earlier: EarlierRun) -> str:
+    programs = _programs(document)
+    words = [*changed_arguments(earlier.programs, programs), *changed_programs(earlier.programs, programs)]
+    return f" ({'; '.join(words)})" if words else ""
 
 
 def _changed(document: Document, earlier: EarlierRun) -> Iterator[str]:

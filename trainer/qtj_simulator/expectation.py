@@ -45,4 +45,4 @@ def expectation_engine(
         fused = fused_circuit(specified(circuit, readouts, inputs, weights))
         return engine_for(fused, threads=default_threads() if threads is None else threads, variant=variant)
     except UnsupportedError as problem:
-        raise UnsupportedError(f"{problem}: {problem.remedy}" if problem.remedy else str(problem)) from problem
+        raise UnsupportedError(problem.sentence) from problem

@@ -84,7 +84,7 @@ def test_initializer_regularizer_and_constraint_are_those_of_keras() -> None:
     made = layer(initializer="ones", regularizer=keras.regularizers.L2(0.5), constraint="non_neg")
 
     np.testing.assert_array_equal(numpy(made.angles), np.ones(2))
-    assert [float(each) for each in made.losses] == pytest.approx([1.0])
+    assert [float(numpy(each)) for each in made.losses] == pytest.approx([1.0])
     np.testing.assert_array_equal(numpy(made.angles.constraint(np.array([-1.0, 1.0]))), [0, 1])
 
 

@@ -230,6 +230,11 @@ bench-gpu: ## The engine on the first GPU beside all cores, and the goals (a min
 .PHONY: bench-engine
 bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (an hour; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
+	$(MAKE) bench-faces BENCH=
+
+.PHONY: bench-faces
+bench-faces: $(STAMP) .venv-torch/installed ## What PyTorch, JAX and PennyLane add to the engine's own calls (a minute; BENCH="--qubits 4 12" for less)
+	PYTHONPATH=. .venv-torch/bin/python -m bench.faces $(BENCH)
 
 .PHONY: bench-tfq
 bench-tfq: $(STAMP) ## Programs of TensorFlow Quantum with the drop-in module and without (minutes; BENCH="--pixels 4 8" for less)

@@ -69,7 +69,8 @@ PUBLIC = {
         "qtj_simulator.NoisyPQC",
         "qtj_simulator.Estimate",
     ),
-    "Circuits in PyTorch and JAX": (
+    "Circuits in Keras 3, PyTorch and JAX": (
+        "qtj_simulator.keras.KerasLayer",
         "qtj_simulator.torch.TorchLayer",
         "qtj_simulator.torch.expectation_function",
         "qtj_simulator.jax.expectation_function",

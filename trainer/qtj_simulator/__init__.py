@@ -16,6 +16,7 @@ This needs NumPy and Cirq. The layers need TensorFlow too, which is imported whe
 
 Each package and module imports only from those below it:
 
+    keras          a layer of Keras 3, with TensorFlow, JAX or PyTorch, for who has Keras 3 installed
     tfq            a program of TensorFlow Quantum changes one import
     noise          noise and shots, by quantum trajectories
     jax            a function of JAX, with gradients, for who has JAX installed

@@ -47,4 +47,4 @@ def expectation_engine(
         count = default_threads() if threads is None else threads
         return engine_for(fused, threads=count, variant=variant, device=device)
     except UnsupportedError as problem:
-        raise UnsupportedError(f"{problem}: {problem.remedy}" if problem.remedy else str(problem)) from problem
+        raise UnsupportedError(problem.sentence) from problem

@@ -200,4 +200,4 @@ def _refusal(unsupported: UnsupportedError | None, why: str) -> str:
     """Returns why no engine takes a circuit, or what makes the fused one take it."""
     if unsupported is None:
         return why
-    return f"{unsupported}: {unsupported.remedy}" if unsupported.remedy else f"{unsupported}, and {why}"
+    return unsupported.sentence if unsupported.remedy else f"{unsupported}, and {why}"

@@ -1,6 +1,7 @@
 """Expectation values as a function and as a module of PyTorch, with first and second derivatives in both modes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from itertools import count
 from math import pi, prod
 from typing import Any, NoReturn, Self
@@ -176,6 +177,11 @@ def _check_type(name: str, dtype: torch.dtype) -> None:
 class _Derivable(Function):  # type: ignore[misc]  # where PyTorch is not installed, it has no types
     """A function of tensors and a circuit that saves all of them for both modes, and has a vmap in one call."""
 
+    def __init_subclass__(cls) -> None:
+        """Stores the signature of `forward`: PyTorch reads it at each call, which takes longer than a small circuit."""
+        super().__init_subclass__()
+        cls.forward.__signature__ = signature(cls.forward)
+
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         *tensors, ctx.groups = inputs
@@ -271,7 +277,10 @@ def _grouped(dims: Sequence[int | None], given: Sequence[Any]) -> list[Any]:
 
 def _like(tensors: Sequence[Tensor], gradients: Sequence[Tensor]) -> list[Tensor]:
     """Sums gradients over the groups that share a tensor."""
-    return [by.sum_to_size(each.shape) for each, by in zip(tensors, gradients, strict=True)]
+    return [
+        by if by.shape == each.shape else by.sum_to_size(each.shape)
+        for each, by in zip(tensors, gradients, strict=True)
+    ]
 
 
 def _zeros_for_none(tensors: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor]:

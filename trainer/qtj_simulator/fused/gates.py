@@ -34,6 +34,11 @@ class UnsupportedError(Exception):
         super().__init__(reason)
         self.remedy = remedy
 
+    @property
+    def sentence(self) -> str:
+        """The reason, and the remedy if there is one."""
+        return f"{self}: {self.remedy}" if self.remedy else str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Angle:

@@ -172,8 +172,7 @@ def _estimator(asked: Specification, shots: int | None, trajectories: int | None
         run = Trajectories(compile_program(circuit, readouts.terms), len(readouts.terms))
         unitaries = Unitaries(circuit.blocks, _names(asked))
     except UnsupportedError as problem:
-        remedy = f": {problem.remedy}" if problem.remedy else ""
-        raise ValueError(f"the fused engine does not simulate the noisy circuit: {problem}{remedy}") from problem
+        raise ValueError(f"the fused engine does not simulate the noisy circuit: {problem.sentence}") from problem
     return Estimator(sampling, unitaries, run, readouts, shifts_for(unitaries.eigenvalues)), sampling.is_random
 
 

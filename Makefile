@@ -229,6 +229,10 @@ bench-gpu: ## The engine on the first GPU beside all cores, and the goals (a min
 bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four others (an hour; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.engine --other-python .venv-bench/bin/python $(BENCH)
 
+.PHONY: bench-planning
+bench-planning: $(STAMP) ## Planning circuits beside Cirq, one by one and together (minutes; BENCH="--qubits 8 12" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.planning $(BENCH)
+
 .PHONY: bench-tfq
 bench-tfq: $(STAMP) ## Programs of TensorFlow Quantum with the drop-in module and without (minutes; BENCH="--pixels 4 8" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.drop_in $(BENCH)

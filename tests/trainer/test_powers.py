@@ -13,7 +13,7 @@ GATES = (cirq.X, cirq.Y, cirq.Z, cirq.H, cirq.CNOT, cirq.CZ, cirq.SWAP, cirq.ISW
          cirq.rx(np.pi), cirq.ry(np.pi), cirq.rz(np.pi), cirq.XPowGate(global_shift=0.3))  # fmt: skip
 
 
-class OwnGate(cirq.XPowGate):
+class OwnGate(cirq.XPowGate):  # type: ignore[misc]  # Cirq carries no types here
     """A gate of a user, which may do anything."""
 
 
@@ -23,6 +23,7 @@ def test_a_power_does_what_the_simulator_does(gate: cirq.Gate, exponent: float) 
     qubits = cirq.LineQubit.range(cirq.num_qubits(gate))
     expected = acted_matrix((gate**exponent)(*qubits))
 
+    assert expected is not None
     [fixed] = elementary((gate**exponent)(*qubits))
     [turned] = elementary((gate**ANGLE)(*qubits))
 

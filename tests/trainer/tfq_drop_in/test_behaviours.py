@@ -36,9 +36,9 @@ def controlled(tfq: Any, operators: Any = OPERATOR, **options: Any) -> Any:
 
 def expectation(tfq: Any, circuits: Any = MODEL, **options: Any) -> Any:
     layer = tfq.layers.Expectation()
-    for _ in range(2):  # the engine has a circuit from its second batch on
-        values = layer(circuits, **{"operators": OPERATOR, "initializer": seeded(), **options})
-    return values
+    given = {"operators": OPERATOR, "initializer": seeded(), **options}
+    layer(circuits, **given)  # the engine has a circuit from its second batch on
+    return layer(circuits, **given)
 
 
 def data(tfq: Any) -> tf.Tensor:

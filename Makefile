@@ -236,6 +236,10 @@ bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four oth
 bench-faces: $(STAMP) .venv-torch/installed ## What PyTorch, JAX and PennyLane add to the engine's own calls (a minute; BENCH="--qubits 4 12" for less)
 	PYTHONPATH=. .venv-torch/bin/python -m bench.faces $(BENCH)
 
+.PHONY: bench-planning
+bench-planning: $(STAMP) ## Planning circuits beside Cirq, one by one and together (minutes; BENCH="--qubits 8 12" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.planning $(BENCH)
+
 .PHONY: bench-tfq
 bench-tfq: $(STAMP) ## Programs of TensorFlow Quantum with the drop-in module and without (minutes; BENCH="--pixels 4 8" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.drop_in $(BENCH)

@@ -7,13 +7,16 @@ are neighbours.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import cirq
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 
 __all__ = [
+    "Power",
     "acted",
     "acted_matrix",
     "in_a_line",
@@ -26,6 +29,46 @@ __all__ = [
 ]
 
 State = NDArray[np.complex128]
+
+
+_POWERS: frozenset[type] = frozenset({
+    cirq.CXPowGate, cirq.CZPowGate, cirq.HPowGate, cirq.ISwapPowGate, cirq.Rx, cirq.Ry, cirq.Rz, cirq.SwapPowGate,
+    cirq.XPowGate, cirq.XXPowGate, cirq.YPowGate, cirq.YYPowGate, cirq.ZPowGate, cirq.ZZPowGate,
+    *map(type, (cirq.X, cirq.Y, cirq.Z)),
+})  # fmt: skip
+"""Gates that are an exponent, a global shift and a dimension, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Which gate a power is of. Cirq and SymPy take far longer to compare gates.
+
+    Attributes:
+        kind: The class of the gate.
+        shift: Its global shift.
+        dimension: The levels that it acts on.
+        gate: The gate with some exponent.
+    """
+
+    kind: type
+    shift: float
+    dimension: int
+    gate: cirq.EigenGate = field(compare=False)
+
+    @classmethod
+    def of(cls, gate: cirq.Gate | None) -> Self | None:
+        """Returns what a gate is a power of; None if it may be more than a power, as a gate of a user."""
+        if type(gate) not in _POWERS or not isinstance(gate, cirq.EigenGate):
+            return None
+        if not isinstance(gate.exponent, int | float | sympy.Basic):
+            return None
+        return cls(type(gate), gate.global_shift, getattr(gate, "dimension", 2), gate)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the symbols in its exponent."""
+        exponent = self.gate.exponent
+        return {symbol.name for symbol in exponent.free_symbols} if isinstance(exponent, sympy.Basic) else set()
 
 
 def plain(operation: cirq.Operation) -> cirq.Operation:
@@ -45,6 +88,8 @@ def plain(operation: cirq.Operation) -> cirq.Operation:
 
 def parameter_names(operation: cirq.Operation) -> set[str]:
     """Returns the names of an operation's symbols; some gates do not name their own, as Cirq 1.5's PhasedFSimGate."""
+    if power := Power.of(operation.gate):
+        return power.names
     named = set(cirq.parameter_names(operation))
     if named or not cirq.is_parameterized(operation):
         return named

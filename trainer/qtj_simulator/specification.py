@@ -8,7 +8,7 @@ import cirq
 import numpy as np
 import sympy
 
-from qtj_simulator.operations import parameter_names
+from qtj_simulator.operations import Power, parameter_names
 from qtj_simulator.projectors import Projector, pauli_sum
 
 __all__ = ["Readout", "Readouts", "Specification", "Symbols", "real_coefficient", "specified"]
@@ -111,7 +111,9 @@ def _circuit(circuit: cirq.AbstractCircuit) -> cirq.AbstractCircuit:
     if not isinstance(circuit, cirq.AbstractCircuit):
         raise TypeError(f"the circuit is a {type(circuit).__name__}: give a cirq.Circuit")
     for operation in circuit.all_operations():
-        if not cirq.is_parameterized(operation) and not cirq.has_unitary(operation):
+        if Power.of(operation.gate) or cirq.is_parameterized(operation):
+            continue
+        if not cirq.has_unitary(operation):
             raise ValueError(
                 f"the circuit has {operation}, which is not unitary: remove measurements, and use NoisyPQC for noise"
                 " and resets"

@@ -45,6 +45,21 @@ MISTAKES: dict[str, Program] = {
     "no model": lambda tfq: tfq.layers.ControlledPQC("X", OPERATOR),
     "shots of zero": lambda tfq: pqc(tfq, repetitions=0),
     "an unknown backend": lambda tfq: pqc(tfq, backend="fast"),
+    "an operator of another type": lambda tfq: pqc(tfq, operator="Z"),
+    "a list with an operator of another type": lambda tfq: pqc(tfq, operator=[OPERATOR, "Z"]),
+    "a model that is a text": lambda tfq: pqc(tfq, "X"),
+    "shots in fractions": lambda tfq: pqc(tfq, repetitions=1.5),
+    "a differentiator that is a text": lambda tfq: pqc(tfq, differentiator="adjoint"),
+    "an operator of another type for angles": lambda tfq: tfq.layers.ControlledPQC(MODEL, "Z"),
+    "shots of zero for angles": lambda tfq: tfq.layers.ControlledPQC(MODEL, OPERATOR, repetitions=0),
+    "an unknown backend for angles": lambda tfq: tfq.layers.ControlledPQC(MODEL, OPERATOR, backend="fast"),
+    "too many angles": lambda tfq: tfq.layers.ControlledPQC(MODEL, OPERATOR)([DATA, tf.zeros([2, 3])]),
+    "angles for fewer circuits": lambda tfq: tfq.layers.ControlledPQC(MODEL, OPERATOR)([DATA, tf.zeros([1, 1])]),
+    "names that are numbers": lambda tfq: expected_value(tfq, symbol_names=[1.5]),
+    "values that are a text": lambda tfq: expected_value(tfq, symbol_values="one"),
+    "operators that are a text": lambda tfq: expected_value(tfq, operators="Z"),
+    "circuits that are a text": lambda tfq: expected_value(tfq, circuit="X"),
+    "a differentiator of a value that is a text": lambda tfq: tfq.layers.Expectation(differentiator="adjoint"),
 }
 
 

@@ -46,11 +46,11 @@ class Block:
 
     def depends_on(self, symbols: frozenset[str]) -> bool:
         """Whether one of the symbols appears in it."""
-        return any(gate.symbols & symbols for gate, _ in self.gates)
+        return bool(symbols) and any(gate.symbols & symbols for gate, _ in self.gates)
 
     def split(self, inputs: frozenset[str]) -> tuple[Self, Self]:
         """Returns the head, up to the last gate that depends on data, and the tail."""
-        dependent = [index for index, (gate, _) in enumerate(self.gates) if gate.symbols & inputs]
+        dependent = [index for index, (gate, _) in enumerate(self.gates) if inputs and gate.symbols & inputs]
         cut = dependent[-1] + 1 if dependent else 0
         return replace(self, gates=self.gates[:cut]), replace(self, gates=self.gates[cut:])
 

@@ -126,6 +126,8 @@ def angle_of(exponent: sympy.Expr) -> Angle:
     Raises:
         UnsupportedError: If it is another function of its symbols, or not real.
     """
+    if exponent.is_Symbol:
+        return Angle(0.0, ((str(exponent), 1.0),))
     if not exponent.free_symbols:  # they have cancelled
         if (number := complex(exponent)).imag:
             raise UnsupportedError(f"the exponent {exponent} is not real")
@@ -152,7 +154,13 @@ its tensors."""
 def _multiple(exponent: sympy.Expr, symbol: sympy.Symbol) -> _Terms | None:
     """The terms of a number times one symbol, as most exponents are; a polynomial takes SymPy far longer."""
     factor, rest = exponent.as_independent(symbol, as_Add=False)
-    return {(1,): complex(factor)} if rest == symbol and not factor.free_symbols else None
+    return {(1,): _number(factor)} if rest == symbol and not factor.free_symbols else None
+
+
+@lru_cache(maxsize=1024)
+def _number(factor: sympy.Expr) -> complex:
+    """SymPy takes long for such as 1/pi, which a circuit has in each rotation."""
+    return complex(factor)
 
 
 def _linear(exponent: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Terms | None:

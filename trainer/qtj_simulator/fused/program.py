@@ -40,6 +40,7 @@ __all__ = ["CompiledPlan", "compile_plans", "embedded", "merged"]
 _APPLY, _DENSITY, _SWAP = range(3)
 _NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _NEXT_BUFFER = 1, 2, 4, 8
 _BOTH = tuple(cirq.LineQubit.range(2))
+_IDENTITY = np.eye(2)
 _SWAPPED = np.ix_([0, 2, 1, 3], [0, 2, 1, 3])
 
 Floats = NDArray[np.float64]
@@ -103,6 +104,7 @@ class _Writer:
     heads: list[list[int]] = field(default_factory=list)
     shared: _Angles = field(default_factory=_Angles)
     example: _Angles = field(default_factory=_Angles)
+    known_spaces: dict[object, int] = field(default_factory=dict)
     known_gates: dict[object, int] = field(default_factory=dict)
     known_kinds: dict[tuple[int, ...], int] = field(default_factory=dict)
 
@@ -111,12 +113,12 @@ class _Writer:
 
     def gate(self, gate: Gate, positions: tuple[int, ...], angles: _Angles) -> int:
         angle = angles.index(gate.angle)
-        key = (gate.eigenvalues, gate.projectors.tobytes(), positions, angle, angles is self.shared)
+        spaces = (gate.eigenvalues, gate.projectors.tobytes(), positions)
+        key = (spaces, angle, angles is self.shared)
         if key not in self.known_gates:
-            components = zip(gate.eigenvalues, gate.projectors, strict=True)
-            numbers = [[value, *_numbers(embedded(projector, positions))] for value, projector in components]
-            place = self.constants.place(chain.from_iterable(numbers))
-            self.gates.append([len(gate.eigenvalues), angle, place])
+            if spaces not in self.known_spaces:
+                self.known_spaces[spaces] = self.constants.place(_spaces(gate, positions))
+            self.gates.append([len(gate.eigenvalues), angle, self.known_spaces[spaces]])
             self.known_gates[key] = len(self.gates) - 1
         return self.known_gates[key]
 
@@ -137,14 +139,22 @@ class _Writer:
         return [kind, len(self.heads) - 1]
 
 
+def _spaces(gate: Gate, positions: tuple[int, ...]) -> Iterator[float]:
+    for value, projector in zip(gate.eigenvalues, gate.projectors, strict=True):
+        yield value
+        yield from _numbers(embedded(projector, positions))
+
+
 def _numbers(matrix: NDArray[np.complex128]) -> list[float]:
-    return [*matrix.real.ravel(), *matrix.imag.ravel()]
+    numbers: list[float] = np.concatenate([matrix.real, matrix.imag], axis=None).tolist()
+    return numbers
 
 
 def embedded(matrix: NDArray[np.complex128], positions: tuple[int, ...]) -> NDArray[np.complex128]:
     """The 4x4 matrix of a gate that acts at these positions of a block's qubits."""
     if len(positions) == 1:
-        return np.kron(matrix, np.eye(2)) if positions == (0,) else np.kron(np.eye(2), matrix)
+        one, other = (matrix, _IDENTITY) if positions == (0,) else (_IDENTITY, matrix)
+        return (one[:, np.newaxis, :, np.newaxis] * other[np.newaxis, :, np.newaxis, :]).reshape(4, 4)
     return matrix if positions == (0, 1) else matrix[_SWAPPED]
 
 
@@ -250,14 +260,14 @@ def _first_of_layers(blocks: Sequence[BlockNode]) -> frozenset[Node]:
 
 
 def _pass(each: Pass[Node], places: Mapping[Node, int], layers: frozenset[Node]) -> list[int]:
-    tile, lanes = each.tile_qubits, each.layout.lanes
+    bits, lanes = {qubit: bit for bit, qubit in enumerate(each.tile_qubits)}, each.layout.lanes
     operations = [
-        _operation(node, places[node], _position(node.qubits, tile, lanes), starts_layer=node in layers)
+        _operation(node, places[node], _position(node.qubits, bits, lanes), starts_layer=node in layers)
         for node in each.nodes
     ]
     operations += [_swap(each, *pair) for pair in each.swaps]
-    bits = sum(1 << bit for bit in each.tile)
-    return [len(operations), bits, *chain.from_iterable(operations)]
+    tile = sum(1 << bit for bit in each.tile)
+    return [len(operations), tile, *chain.from_iterable(operations)]
 
 
 def _operation(node: Node, place: int, where: tuple[int, int, int, int], *, starts_layer: bool) -> list[int]:
@@ -268,9 +278,11 @@ def _operation(node: Node, place: int, where: tuple[int, int, int, int], *, star
     return [_APPLY, place, *where, flags]
 
 
-def _position(qubits: tuple[int, int], tile: Sequence[int], lanes: Sequence[int]) -> tuple[int, int, int, int]:
+def _position(qubits: tuple[int, int], tile: Mapping[int, int], lanes: Sequence[int]) -> tuple[int, int, int, int]:
     """Bit in the tile and lane of two qubits. A qubit in a lane (not -1) uses a bit that is otherwise unused."""
-    own = [tile.index(qubit) if qubit in tile else None for qubit in qubits]
+    first, second = own = tile.get(qubits[0]), tile.get(qubits[1])
+    if first is not None and second is not None:
+        return first, -1, second, -1
     free = iter(bit for bit in range(len(tile) - 1, -1, -1) if bit not in own)
     bits = [next(free) if bit is None else bit for bit in own]
     of_lanes = [lanes.index(qubit) if bit is None else -1 for qubit, bit in zip(qubits, own, strict=True)]

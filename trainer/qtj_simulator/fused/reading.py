@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.gates import Angle, Gate, UnsupportedError, angle_of, components
 from qtj_simulator.operations import (
+    Power,
     acted,
     acted_matrix,
     in_a_line,
@@ -59,6 +60,11 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
         UnsupportedError: If it is a measurement, noise, or does not decompose; or if none of its decompositions is
             what Cirq's simulator does.
     """
+    power = Power.of(operation.gate)
+    gate = _of_power(power, operation.qubits) if power else None
+    if gate is not None:
+        yield gate
+        return
     operation = plain(operation)
     if not operation.qubits:  # a global phase, which changes no expectation value
         return
@@ -68,6 +74,26 @@ def elementary(operation: cirq.Operation) -> Iterator[Gate]:
     for part in _gates_of(operation.gate):
         on = tuple(operation.qubits[place.x] for place in part.qubits)
         yield Gate(on, part.eigenvalues, part.projectors, part.angle)
+
+
+def _of_power(power: Power, qubits: tuple[cirq.Qid, ...]) -> Gate | None:
+    exponent = power.gate.exponent
+    if isinstance(exponent, sympy.Basic):
+        spaces = _spaces_of(power)
+        return spaces and Gate(qubits, spaces.eigenvalues, spaces.projectors, angle_of(exponent))
+    matrix = _matrix_of(power, exponent)
+    return None if matrix is None else Gate(qubits, (0.0,), matrix, None)
+
+
+@lru_cache(maxsize=1024)
+def _spaces_of(power: Power) -> Gate | None:
+    return _known_spaces(power.gate._with_exponent(1))  # noqa: SLF001
+
+
+@lru_cache(maxsize=4096)
+def _matrix_of(power: Power, exponent: float) -> State | None:
+    spaces = _spaces_of(power)
+    return None if spaces is None else spaces.matrix({"t": exponent})[np.newaxis]
 
 
 def _gates_of(gate: cirq.Gate) -> Gates:

@@ -12,10 +12,11 @@ swapped with others at the end of a pass.
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from itertools import chain, combinations, islice
+from typing import Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from qtj_simulator.fused.shape import Shape
 
@@ -37,9 +38,9 @@ N = TypeVar("N", bound=OnTwoQubits)
 Work = list[tuple[N, Edge]]
 """Nodes in order, with their qubits."""
 
-_SHUFFLES = (0, 1, 3)
-"""Of nodes with none, one and two qubits in the lanes: 0, 8 and 32 to apply a block to four vectors, mostly hidden. (A
-block with both of them there needs 8 if it preserves parity, which is not considered here.)"""
+_BOTH_MORE = 1
+"""Shuffles of a node with both qubits in the lanes, beyond those of two nodes with one: of 32 and 2 times 8 to apply a
+block to four vectors, as most are hidden. (It needs 8 if it preserves parity, which is not considered here.)"""
 _TRIES = 12
 _RESTARTS = 6
 _MANY = 3000
@@ -221,16 +222,28 @@ def _first_layout(edges: Sequence[Edge], tiles: Sequence[Tile[N]], once: int, sh
     longest = sorted(tiles[0][0], key=lambda qubit: (-stays(qubit), qubit))
     enough = stays(longest[shape.lane_bits - 1]) if shape.lane_bits else 0
     candidates = [qubit for qubit in longest if stays(qubit) >= enough]
-    lanes = min(list(combinations(candidates, shape.lane_bits))[:_MANY], key=lambda lanes: _effort(edges, lanes))
+    effort = _Effort.of(edges)
+    lanes = min(islice(combinations(candidates, shape.lane_bits), _MANY), key=effort.with_lanes)
     others = [qubit for qubit in range(shape.qubits) if qubit not in lanes]
     absent = {qubit: [qubit not in tile for tile, _ in tiles[once:]] for qubit in others}
     others.sort(key=lambda qubit: (sum(absent[qubit]), absent[qubit], qubit))
     return Layout(tuple(lanes), tuple(others))
 
 
-def _effort(edges: Sequence[Edge], lanes: tuple[int, ...]) -> int:
-    """Shuffles that nodes on qubits in lanes cost, relative to those of a node with one qubit there."""
-    return sum(_SHUFFLES[(first in lanes) + (second in lanes)] for first, second in edges)
+class _Effort(NamedTuple):
+    """How many nodes act on each qubit, and on each two."""
+
+    on_one: Counter[int]
+    on_both: Counter[Edge]
+
+    @classmethod
+    def of(cls, edges: Sequence[Edge]) -> Self:
+        return cls(Counter(chain.from_iterable(edges)), Counter((min(edge), max(edge)) for edge in edges))
+
+    def with_lanes(self, lanes: tuple[int, ...]) -> int:
+        """Shuffles that nodes on qubits in lanes cost, relative to those of a node with one qubit there."""
+        both = sum(self.on_both[min(edge), max(edge)] for edge in combinations(lanes, 2))
+        return sum(self.on_one[qubit] for qubit in lanes) + _BOTH_MORE * both
 
 
 def _with_layouts(tiles: Sequence[Tile[N]], layout: Layout) -> list[Pass[N]]:

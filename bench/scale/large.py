@@ -11,7 +11,8 @@ from bench.scale.goals import Goal
 from tests.controller.large_cluster import measured
 
 _JOBS, _STRANGERS, _CHILDREN = 1000, 3000, 1000
-_BEYOND_MIB, _BELOW_MIB, _HEALTH_SECONDS = 256.0, 512.0, 0.2
+_BEYOND_MIB, _BELOW_MIB, _HEALTH_SECONDS = 256.0, 512.0, 1.0
+"""A kubelet waits one second for a probe, and does so three times before it acts."""
 
 
 def main() -> int:

@@ -109,6 +109,7 @@ long-tests: $(STAMP) packages
 	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
 	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done
+	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	@$(MAKE) .venv-torch/installed || [ -z "$${CI:-}" ]
 	@$(MAKE) .venv-pennylane/installed || [ -z "$${CI:-}" ]
 	$(BIN)/pytest -m slow --timeout 1800 --durations 20
@@ -122,7 +123,7 @@ long-soak: $(STAMP)
 
 # What `make test` has run once is not run again, but for the fault whose moment is drawn by chance.
 long-e2e:
-	$(MAKE) test-cluster E2E="drain-inference lost-inference pressed-node elastic gitops on-call"
+	$(MAKE) test-cluster E2E="drain-inference lost-inference pressed-node elastic gitops on-call study-life"
 	$(MAKE) test-cluster E2E="operator --repeat 4"
 
 .PHONY: lint

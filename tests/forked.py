@@ -105,6 +105,8 @@ class Server:
             environment: Its environment.
             streams: Its descriptors 1 and 2, and perhaps one for 0, which is /dev/null otherwise.
         """
+        if self._process is not None and self._process.poll() is not None:
+            self.close()  # it was killed, perhaps for lack of memory
         if self._process is None:
             self._begin()
         output, errors, *given = streams
@@ -190,10 +192,13 @@ class Servers:
 
     def server(self, kind: Kind, environment: Mapping[str, str]) -> Server | None:
         """Returns one that suits an environment, once it is worth its start."""
+        if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
+            return None  # a server ends with the thread that starts it, and answers one at a time
+        if "KUBECONFIG" not in environment and environment.get("HOME") != os.environ.get("HOME"):
+            return None  # the client of Kubernetes looks for its file when it is imported
         key = kind, frozenset(_read_early(environment).items())
         self._asked[key] += 1
-        main = threading.current_thread() is threading.main_thread()  # a server ends with the thread that starts it
-        if key not in self._servers and sys.platform == "linux" and main and self._asked[key] >= _WORTH:
+        if key not in self._servers and self._asked[key] >= _WORTH:
             self._servers[key] = Server(environment, kind)
         return self._servers.get(key)
 

@@ -1,7 +1,8 @@
 """Asks a sampler of Optuna for points: a process of its own, which nothing else imports.
 
 It gets a request of `core/study/suggestion.py` as JSON, and answers with `{"points": [...]}`, or with
-`{"refused": "..."}`, one sentence. Each point has a sampler and a study of its own, which is built from the request.
+`{"refused": "..."}`, one sentence. Each point has a sampler and a study of its own, which is built from the request;
+points of CMA-ES that are asked for together share one.
 """
 
 import json
@@ -12,10 +13,13 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 _NEEDED = {"TPE": ("optuna",), "GP": ("optuna", "scipy", "torch"), "CMA-ES": ("optuna", "cmaes")}
-_SMALL = (resource.RLIMIT_DATA, 128 << 20)
-_MEMORY = {"TPE": _SMALL, "CMA-ES": _SMALL, "GP": (resource.RLIMIT_AS, 4 << 30)}
-"""Bytes that it may take. TPE takes 60 MB, and more for thousands of values and trials: it shares the memory of the
-operator's container, and if that is too little, both are killed."""
+_MEMORY = {
+    "TPE": (resource.RLIMIT_DATA, 128 << 20),
+    "CMA-ES": (resource.RLIMIT_DATA, 384 << 20),
+    "GP": (resource.RLIMIT_AS, 4 << 30),
+}
+"""Bytes that it may take. TPE takes 60 MB, and more for thousands of values and trials; CMA-ES takes 110 MB where SciPy
+is installed. It shares the memory of the operator's container, and if that is too little, both are killed."""
 
 
 def main() -> None:
@@ -35,22 +39,35 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             "refused": f"search.algorithm {algorithm} needs {' and '.join(missing)}, not installed where trials are "
             "chosen: install it there, or search with Random"
         }
+    if algorithm == "CMA-ES":  # it learns by being asked again for all that is known, which takes seconds
+        study = _study(request, request["known"], request["seeds"][0])
+        return {"points": [_next(study, request) for _ in request["seeds"]]}
     known, points = list(request["known"]), []
     for seed in request["seeds"]:
-        values = _suggested(request, known, seed)
+        values = _next(_study(request, known, seed), request)
         points.append(values)
         known.append({"values": values, "state": "RUNNING", "objective": None})
     return {"points": points}
 
 
-def _suggested(request: Mapping[str, Any], known: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+def _next(study: Any, request: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(study.ask(_spaces(request)).params)
+
+
+def _spaces(request: Mapping[str, Any]) -> dict[str, Any]:
+    from optuna import distributions  # may be missing
+
+    return {each["name"]: _space(distributions, each) for each in request["parameters"]}
+
+
+def _study(request: Mapping[str, Any], known: list[dict[str, Any]], seed: int) -> Any:
     import optuna  # may be missing
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = _sampler(optuna.samplers, request["algorithm"], seed)
     goal: Literal["minimize", "maximize"] = "minimize" if request["isBetterWhenSmall"] else "maximize"
     study = optuna.create_study(sampler=sampler, direction=goal)
-    spaces = {each["name"]: _space(optuna.distributions, each) for each in request["parameters"]}
+    spaces = _spaces(request)
     for each in known:
         state = optuna.trial.TrialState[each["state"]]
         value = each["objective"] if each["state"] == "COMPLETE" else None
@@ -60,7 +77,7 @@ def _suggested(request: Mapping[str, Any], known: list[dict[str, Any]], seed: in
             study.add_trial(
                 optuna.trial.create_trial(params=each["values"], distributions=spaces, state=state, value=value)
             )
-    return dict(study.ask(spaces).params)
+    return study
 
 
 def _sampler(samplers: Any, algorithm: str, seed: int) -> Any:

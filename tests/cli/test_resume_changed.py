@@ -126,6 +126,15 @@ def test_epochs_where_the_program_had_its_default_continue_it(desk: Desk, more: 
     assert start(desk.written(with_args("--rate=1", *more)), earlier, resume=True).earlier
     assert "it was changed" in refusal(desk.written(with_args("--rate=2", *more)), earlier)
     assert start(desk.written(with_args(*more)), desk.ended(phase, with_args(), **done), resume=True).earlier
+    assert "it was changed" in refusal(desk.written(with_args("--rate=1", "--epochs")), earlier)
+
+
+def test_fewer_epochs_than_the_default_of_the_program_has_trained_are_refused(desk: Desk) -> None:
+    progress = {"epoch": 8, "epochs": 8, "loss": 0.5}
+    earlier = desk.ended("Complete", with_args("--rate=1"), **TRAINED, progress=progress, weights={"uri": "file:///w"})
+
+    assert "fewer epochs" in refusal(desk.written(with_args("--rate=1", "--epochs=3")), earlier)
+    assert start(desk.written(with_args("--rate=1", "--epochs=9")), earlier, resume=True).earlier
 
 
 def test_a_variable_for_the_number_of_epochs_counts_as_none(desk: Desk) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, Operator, running, started
 
-HANDED_OVER = 30.0
+HANDED_OVER = 12.0
 """Seconds in which a stand-by works once the leader has resigned: it asks every two, and machines may be busy."""
 EXPIRED = 60.0
 """Seconds in which it works once the leader was killed: the Lease lasts 15."""

@@ -1,5 +1,7 @@
 """A gang on a cluster that serves pod groups of Kubernetes itself, and on one that begins to."""
 
+import pytest
+
 from qtj_operator.controller.client import ApiError, Resource
 from tests.controller.lab import Lab, restarted, running
 
@@ -71,12 +73,19 @@ async def test_a_gang_of_the_plugin_stays_one_when_the_cluster_begins_to_serve_i
     assert (groups(lab), await named(lab)) == (((), ("qcnn",)), [(None, "qcnn")] * 2)
 
 
-async def test_an_operator_with_rights_from_before_uses_the_plugin() -> None:
+async def test_an_operator_with_rights_from_before_says_so_and_takes_no_other_api() -> None:
     lab = newer_cluster()
     forbidden = ApiError(403, "Forbidden", "cannot list resource podgroups")
     lab.client.refuse = lambda call: forbidden if call == "list podgroups *" else None
+    await lab.applies(runPolicy=GANG)
+    for _ in range(3):
+        with pytest.raises(ApiError):
+            await lab.settles()
+        lab.waits(minutes=1)
 
-    await running(lab, runPolicy=GANG)
+    assert "cannot list resource podgroups" in str((await lab.status())["conditions"])
+    assert (groups(lab), await named(lab)) == (((), ()), [])
 
-    assert await lab.phase() == "Running"
-    assert groups(lab) == ((), ("qcnn",))
+    lab.client.refuse = lambda _: None
+    await lab.settles()
+    assert (groups(lab), await named(lab)) == ((("qcnn-1",), ()), [("qcnn-1", None)] * 2)

@@ -56,7 +56,6 @@ ALONE: Mapping[str, Scenario] = {
     "kill": chaos.killed_worker,
     "same-status": lambda checks, world: same_status.run(checks, world.namespace),
     "monitoring": monitored,
-    "study-life": stopped_and_resumed,
 }
 """What is measured, compared, or ends the operator, has cluster and machine for itself."""
 TOGETHER: Mapping[str, Scenario] = {
@@ -103,7 +102,7 @@ RARE: Mapping[str, Scenario] = {
     "elastic": elastic,
 }
 """Of the same kind, with `--rare`: what seldom happens, such as a node that goes away in the seconds of inference."""
-LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops, "on-call": on_call}
+LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops, "on-call": on_call, "study-life": stopped_and_resumed}
 """Scenarios that run only if they are named: their programs take long to build, or they wait for minutes."""
 OPERATOR = "operator"
 DEFAULT = (*ALONE, OPERATOR, *TOGETHER, *WAITING, *CLUSTER)

@@ -46,7 +46,7 @@ def test_a_new_job_runs_to_its_end(laptop: Laptop, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "metric", "least", "most"),
-    [("vqe", "relative_error", 0.0, 0.01), pytest.param("qaoa", "ratio", 0.9, 1.0, marks=pytest.mark.slow)],
+    [("vqe", "relative_error", 0.0, 0.01), ("qaoa", "ratio", 0.9, 1.0)],
 )
 def test_a_new_quantum_program_comes_close_to_the_exact_answer(
     laptop: Laptop, kind: str, metric: str, least: float, most: float

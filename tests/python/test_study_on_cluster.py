@@ -1,11 +1,14 @@
 """A study on a cluster, from Python, with an API server that has one answer for each request."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import qtj
+from qtj.studies import on_cluster as study_on_cluster
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api, use_kubeconfig
 from tests.study.studies import trial
@@ -40,6 +43,7 @@ def test_a_study_of_a_program_is_sent_with_its_config_map_which_it_owns(api: Fak
     (config, name), key = api.names
     study = api.objects[key]
     assert (config, key, found.name) == (MAPS, (STUDIES, "rates"), "rates")
+    assert re.fullmatch("rates-study-[0-9a-f]{10}", name), "a job of the same program has its own"
     assert api.asked[:2] == [("PATCH", STUDIES, True), ("POST", MAPS, True)]
     assert study["metadata"]["namespace"] == "research"
     assert study["spec"]["jobTemplate"]["program"] == {"configMap": name, "entry": "train.py"}
@@ -77,13 +81,33 @@ def test_the_handle_has_table_and_best_and_waits(api: FakeApi, monkeypatch: pyte
     assert "rates is Complete" in found._repr_html_()
 
 
+def test_waiting_outlasts_an_api_server_that_does_not_answer(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = submitted()
+    report(api, StudyPhase.RUNNING)
+    asked = study_on_cluster.study_on_cluster
+    answers = iter([True, False, True])
+
+    def sometimes(name: str, namespace: str | None) -> Any:
+        if next(answers):
+            return asked(name, namespace)
+        report(api, StudyPhase.COMPLETE)
+        raise qtj.InputError("the API server cannot be reached")
+
+    monkeypatch.setattr(study_on_cluster, "study_on_cluster", sometimes)
+    monkeypatch.setattr("qtj.python.study_handle._PERIOD_SECONDS", 0.01)
+    assert found.wait() is found
+    assert next(answers, None) is None
+
+
 def test_a_study_that_fails_or_is_not_there_is_said(api: FakeApi) -> None:
     found = submitted()
     report(api, StudyPhase.FAILED)
 
     with pytest.raises(qtj.StudyFailedError, match="rates is Failed"):
         found.wait()
-    with pytest.raises(qtj.InputError, match=r"there is no study others in namespace lab: `kubectl get qts -A`"):
+    with pytest.raises(
+        qtj.InputError, match=r"there is no study others in namespace lab, or you may not read it: `kubectl get qts -A`"
+    ):
         print(qtj.StudyHandle("others", "lab").best)
 
 

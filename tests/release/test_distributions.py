@@ -89,7 +89,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 def build_wheels(folder: Path) -> None:
     python = folder / "venv" / "bin" / "python"
-    subprocess.run([UV, "venv", "-q", "--python", sys.executable, folder / "venv"], check=True)
+    subprocess.run([UV, "venv", "-q", "--allow-existing", "--python", sys.executable, folder / "venv"], check=True)
     requirements = ROOT / "requirements" / "build.txt"
     subprocess.run([UV, "pip", "install", "-q", "--python", python, "--require-hashes", "-r", requirements], check=True)
     build = (python, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)

@@ -73,6 +73,14 @@ def test_drawn_points_differ_and_end_where_there_are_no_more() -> None:
     assert sorted(dict(point)["x"] for point in points_of(spec)) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_draw_of_all_points_that_there_are_misses_none(seed: int) -> None:
+    parameters = [{"name": name, "values": [1, 2, 3]} for name in "abcdef"]
+    spec = study(parameters=parameters, seeds=None, search={"algorithm": "Random", "seed": seed}, maxTrials=729)
+
+    assert len(set(points_of(spec))) == 729
+
+
 def test_points_of_few_values_are_drawn_no_more_often_than_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass over a study asks for them several times, and the operator has many studies."""
     drawn = Mock(side_effect=points._draw)

@@ -105,7 +105,7 @@ def test_cma_es_comes_near_the_minimum_whatever_else_runs_and_suggests_the_same_
     both = [{"name": name, "range": {"min": -5, "max": 5}} for name in ("x", "y")]
     spec = learning(parameters=both, seeds=None, search={"algorithm": "CMA-ES"}, maxTrials=60)
     trials: list[TrialStatus] = []
-    while len(trials) < 42:  # seven generations of six, as many side by side
+    while len(trials) < 54:  # nine generations of six, as many side by side
         points = suggested(spec, trials, answered(asked(spec, trials, 6))["points"])
         for point in points:
             values = dict(point)

@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+from qtj_operator.api.digest import spec_digest
 from qtj_operator.api.names import API_VERSION
 from qtj_operator.manifests.trial import misspelt_reference, trial_job
 from tests.study.studies import study
 
-STUDY = {"name": "rates", "namespace": "default", "uid": "uid-7"}
+STUDY = {"name": "rates", "namespace": "default"}
 
 
 def template(*args: str, **container: Any) -> dict[str, Any]:
@@ -47,7 +48,18 @@ def test_a_program_in_python_gets_all_values_with_their_types() -> None:
     variable, study = container(job)["env"]
     assert variable["name"] == "QTJ_PARAMETERS"
     assert json.loads(variable["value"]) == {"rate": 0.1, "exact": False, "seed": 4}
-    assert (study["name"], json.loads(study["value"])) == ("QTJ_STUDY", {"name": "rates", "id": "uid-7"})
+    assert study["name"] == "QTJ_STUDY"
+    assert json.loads(study["value"])["name"] == "rates"
+
+
+def test_a_study_that_is_applied_again_has_trials_of_the_same_spec() -> None:
+    """`reusePolicy: SameSpec` finds their results by the digest of the spec."""
+    first, again, other = (
+        trial_job(study, template("train"), 3, {"rate": 0.1}, 0)
+        for study in ({**STUDY, "uid": "1"}, {**STUDY, "uid": "2"}, {**STUDY, "name": "others"})
+    )
+
+    assert spec_digest(first["spec"]) == spec_digest(again["spec"]) != spec_digest(other["spec"])
 
 
 def test_a_trial_is_named_by_study_and_number_and_has_a_folder_of_its_own() -> None:

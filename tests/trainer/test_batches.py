@@ -28,7 +28,7 @@ def taken(count: int, batch: int, *, replica: int = 0, replicas: int = 1, epochs
     return [(each.labels.numpy(), each.weights.numpy()) for each in map(Batch._make, islice(dataset, steps))]
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("replicas", [1, 2, 3])
 @pytest.mark.parametrize(("count", "batch"), [(112, 16), (10, 4), (12, 12), (12, 24), (5, 64), (3, 2), (3, 1)])
 def test_it_is_known_before_whether_there_is_padding(count: int, batch: int, replicas: int) -> None:
     shares = [taken(count, batch, replica=each, replicas=replicas) for each in range(replicas)]
@@ -37,7 +37,7 @@ def test_it_is_known_before_whether_there_is_padding(count: int, batch: int, rep
     assert are_padded(count, batch, replicas) == padding
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("replicas", [1, 2, 3])
 @pytest.mark.parametrize(("count", "batch"), [(112, 16), (10, 4), (17, 16), (5, 64), (3, 2)])
 def test_every_example_is_shown_exactly_once(count: int, batch: int, replicas: int) -> None:
     shares = [taken(count, batch, replica=each, replicas=replicas, seed=7) for each in range(replicas)]

@@ -96,7 +96,7 @@ def test_the_writer_imports_no_tensorflow() -> None:
 
 
 def test_the_parameters_of_a_trial_are_those_by_which_tensorboard_compares_runs(job: Folder) -> None:
-    given = {"rate": 0.5, "layers": 2, "kind": "a", "exact": True, "seed": 3}
+    given = {"rate": 0.5, "layers": 2, "kind": "a", "exact": True, "seed": 3, "id": 10**400, "api_token": "hunter2"}
 
     ended = job.run(**JOB, QTJ_PARAMETERS=json.dumps(given))  # the loop checks that TensorFlow was not imported
 
@@ -104,4 +104,5 @@ def test_the_parameters_of_a_trial_are_those_by_which_tensorboard_compares_runs(
     metadata = read(job.path / "artifacts/logs/toy-01234567").SummaryMetadata("_hparams_/session_start_info")
     data = plugin_data_pb2.HParamsPluginData.FromString(metadata.plugin_data.content)
     shown = data.session_start_info.hparams
-    assert {name: getattr(each, each.WhichOneof("kind")) for name, each in shown.items()} == given
+    expected = {**given, "id": str(10**400), "api_token": "(not shown)"}
+    assert {name: getattr(each, each.WhichOneof("kind")) for name, each in shown.items()} == expected

@@ -108,7 +108,7 @@ def _function(asked: Specification, precision: Precision) -> Function:
         case "torch":
             from qtj_simulator.torch import expectation_function
 
-            return expectation_function(**asked._asdict())
+            return expectation_function(**asked._asdict(), device="cpu")
         case other:
             raise ValueError(f"the backend of Keras is {other}: the layer takes tensorflow, jax or torch")
 
@@ -131,4 +131,4 @@ def _of_jax(asked: Specification, precision: Precision) -> Function:
         raise ValueError(
             'dtype is float64, which JAX does not have by default: jax.config.update("jax_enable_x64", True)'
         )
-    return expectation_function(**asked._asdict())
+    return expectation_function(**asked._asdict(), device="cpu")

@@ -31,7 +31,7 @@ def program_mistakes(document: Document, *, here: bool) -> Iterator[str]:
     if data is None:
         return
     for number, item in enumerate(program.items or ()):
-        if item.key not in data:
+        if item.key not in data and item.path.endswith(".py"):  # others may be in binaryData, which is not read
             yield document.error(["spec", "program", "items", number, "key"], _not_in_the_map(item.key, program, data))
     files = program.files(data)
     if program.entry not in files and not program.items:

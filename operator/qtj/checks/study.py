@@ -1,9 +1,7 @@
 """A study of a file: its spec, and each of its trials as a job whose mistakes have the lines of the file."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 from pydantic import ValidationError
@@ -58,10 +56,7 @@ class StudyDocument:
     def job(self, trial: TrialStatus) -> Document:
         """Returns the job of a trial; its fields are on the lines of the template."""
         meta = self.document.manifest["metadata"]
-        uid = hashlib.sha256(str(Path.cwd() / meta["name"]).encode()).hexdigest()[
-            :32
-        ]  # as its folder, so no other has it
-        study = {"name": meta["name"], "namespace": meta.get("namespace") or _NAMESPACE, "uid": uid}
+        study = {"name": meta["name"], "namespace": meta.get("namespace") or _NAMESPACE}
         manifest = trial_job(study, self.spec.job_template, trial.number, trial.parameters, trial.seed)
         node = _node_of_job(self.document.node)
         return Document(manifest, self.document.file, node, data=self.document.data)

@@ -35,7 +35,8 @@ def validation_of(path: Path) -> Mapping[str, Any]:
 def _validated(path: Path) -> str:
     read = read_documents(path)
     if study := study_of(read):
-        return f"{read.name}: {study.name} is valid, with {study.size_text}"
+        line = f"{read.name}: {study.name} is valid, with {study.size_text}"
+        return "\n".join([line, *gpu_warnings(study.first_job())])
     file = file_of(read)
     check_file(file)
     lines = []

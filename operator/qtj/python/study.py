@@ -33,6 +33,7 @@ from qtj_operator.api.study_status import StudyStatus
 from qtj_report.study_page import study_page
 
 if TYPE_CHECKING:
+    from qtj.submit.send import Submission
     from qtj.submit.submit import Prepared
 
 __all__ = ["Study"]
@@ -190,10 +191,20 @@ class Study(StudyResults):
         job, fields = self._made
         prepared = job._prepared(artifacts, namespace)  # noqa: SLF001  what Job.submit sends
         (sent,) = prepared.submissions
-        study = _study(self.name, fields, sent.job["spec"], sent.job["metadata"].get("namespace"))
-        made = [each for each in (sent.config_map, study) if each]
+        template, data = self._with_own_program(sent)
+        study = _study(self.name, fields, template, sent.job["metadata"].get("namespace"))
+        made = [each for each in (data, study) if each]
         study_of(documents_in(self.name, yaml.safe_dump_all(made, sort_keys=False)))
-        return Prepared([replace(sent, job=study)], prepared.notes)
+        return Prepared([replace(sent, job=study, config_map=data)], prepared.notes)
+
+    def _with_own_program(self, sent: "Submission") -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        """Returns the template and the ConfigMap, with a name that no job has: each is deleted with its owner."""
+        template, data = sent.job["spec"], sent.config_map
+        if data is None:
+            return template, None
+        name = f"{self.name}-study-{data['metadata']['name'].rpartition('-')[2]}"
+        program = {**template["program"], "configMap": name}
+        return {**template, "program": program}, {**data, "metadata": {**data["metadata"], "name": name}}
 
     def save(self, path: str | Path, baseline: Mapping[str, Any] | None = None) -> Path:
         """Writes the page that `qtj report` writes, into another file; returns its path.

@@ -65,12 +65,27 @@ class StudyHandle(StudyResults):
 
     def _waited(self, timeout: float | None, left: Event) -> StudyPhase | None:
         end = None if timeout is None else time.monotonic() + timeout
-        while (phase := self._read()[1].phase) not in ENDED:
+        phase = self._read()[1].phase
+        while phase not in ENDED:
             if end is not None and time.monotonic() >= end:
                 raise NotFinishedError(f"{self._name} has not finished within {timeout:g} s: it goes on")
             if left.wait(_PERIOD_SECONDS if end is None else min(_PERIOD_SECONDS, max(0.0, end - time.monotonic()))):
                 break
+            phase = self._phase_again() or phase
         return phase
+
+    def _phase_again(self) -> StudyPhase | None:
+        """Returns the phase; None while the API server does not answer: a study outlasts its restart."""
+        with extra_checked("operator", "a study on a cluster"):
+            from qtj.studies.on_cluster import study_on_cluster
+
+        try:
+            found = study_on_cluster(self._name, self._namespace)
+        except InputError:
+            return None
+        if found is None:
+            raise self._missing()
+        return found[1].phase
 
     def _load(self) -> tuple[StudySpec, StudyStatus]:
         return apart(lambda _: self._read())
@@ -81,6 +96,10 @@ class StudyHandle(StudyResults):
 
         found = study_on_cluster(self._name, self._namespace)
         if found is None:
-            where = f" in namespace {self._namespace}" if self._namespace else ""
-            raise InputError(f"there is no study {self._name}{where}: `kubectl get qts -A` lists all")
+            raise self._missing()
         return found
+
+    def _missing(self) -> InputError:
+        where = f" in namespace {self._namespace}" if self._namespace else ""
+        what = f"there is no study {self._name}{where}, or you may not read it"
+        return InputError(f"{what}: `kubectl get qts -A` lists all")

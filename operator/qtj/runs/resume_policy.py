@@ -130,7 +130,7 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     before, now = earlier.record["spec"], recorded_spec(spec)
     fixed_before, fixed_now = without_sizes(before), without_sizes(now)  # any size continues from a checkpoint
     for name in IMMUTABLE:
-        if why := _forbids(fixed_before.get(name), fixed_now.get(name)):
+        if why := _forbids(fixed_before.get(name), fixed_now.get(name), _trained_epochs(earlier)):
             why += _arguments_and_programs(document, earlier)
             raise InputError(document.error(["spec", name], f"{why}: undo that, or train again with --fresh"))
         is_resized = before.get(name) != now.get(name) and fixed_before.get(name) == fixed_now.get(name)
@@ -176,14 +176,28 @@ def _retry_of(spec: Mapping[str, Any]) -> int:
     return retry if isinstance(retry, int) else 0
 
 
-def _forbids(before: Any, now: Any) -> str | None:
-    """Returns why a run cannot continue with a changed value of an immutable field. More epochs are allowed."""
-    had_default = not _epochs(before) and _without_epochs(before) == _without_epochs(now)
-    if before == now or had_default:  # the default of a program is not known
+def _trained_epochs(earlier: EarlierRun) -> int:
+    """Returns how many epochs a run has trained, as far as its program has said."""
+    progress = read_status(earlier.record).progress
+    return (progress.epoch if progress else None) or 0
+
+
+def _forbids(before: Any, now: Any, trained: int) -> str | None:
+    """Returns why a run cannot continue with a changed value of an immutable field. More epochs are allowed.
+
+    Args:
+        before: The value of the run to continue.
+        now: The new value.
+        trained: How many epochs that run has trained: without an option, how many it was to train is not known.
+    """
+    if before == now:
         return None
-    if _mapped(before, lambda _: "") != _mapped(now, lambda _: ""):
+    earlier, epochs = _epochs(before), _epochs(now)
+    if not earlier and any(epochs) and _without_epochs(before) == _without_epochs(now):
+        earlier = [trained] * len(epochs)
+    elif _mapped(before, lambda _: "") != _mapped(now, lambda _: ""):
         return "it was changed since the run to continue"
-    fewer = any(b > n for b, n in zip(_epochs(before), _epochs(now), strict=True))
+    fewer = any(b > n for b, n in zip(earlier, epochs, strict=True))
     return "it has fewer epochs than the run to continue" if fewer else None
 
 

@@ -11,6 +11,7 @@ from qtj.script.objects import key_of
 from qtj.script.program import Program
 from qtj.terminal.errors import InputError
 from qtj_contract.quantities import in_words
+from qtj_operator.api.program import MOST_FILES
 
 __all__ = ["Payload", "elsewhere", "payload_of"]
 
@@ -47,6 +48,7 @@ def payload_of(program: Program) -> Payload:
     data, notes = _named(program.source.data, program)
     files = {name: _read(program.folder / name) for name in sorted({*code, *data})}
     files = {**files, **_requirements(program, files)}
+    _refuse_many(program, files)
     _refuse_large(program, files)
     _refuse_one_key(files)
     return Payload(files, tuple(notes))
@@ -114,10 +116,16 @@ def _refuse_large(program: Program, files: Mapping[str, bytes]) -> None:
     if total > MOST_BYTES:
         largest = max(files, key=lambda name: len(files[name]))
         raise InputError(
-            f"{program.path.name} and the files beside it that it names have {in_words(total)}, and a ConfigMap holds "
+            f"{program.path.name} and the files that it names have {in_words(total)}, and a ConfigMap holds "
             f"{in_words(MOST_BYTES)}: {largest} alone has {in_words(len(files[largest]))}: read it from the bucket, "
             "or build an image"
         )
+
+
+def _refuse_many(program: Program, files: Mapping[str, bytes]) -> None:
+    if len(files) > MOST_FILES:
+        what = f"{program.path.name} and the files that it names are {len(files)} files, and {MOST_FILES} may travel"
+        raise InputError(f"{what}: put data into one file or a bucket, or build an image")
 
 
 def _refuse_one_key(files: Mapping[str, bytes]) -> None:

@@ -11,12 +11,14 @@ from qtj_operator.api.requirements import Requirements, with_requirements
 from qtj_operator.api.rules import Rule, checked, enforce, validations
 from qtj_operator.api.template import main_name
 
-__all__ = ["PROGRAM_FOLDER", "PROGRAM_VOLUME", "KeyToPath", "Program", "with_program"]
+__all__ = ["MOST_FILES", "PROGRAM_FOLDER", "PROGRAM_VOLUME", "KeyToPath", "Program", "with_program"]
 
 PROGRAM_FOLDER = "/opt/program"
 """Where pods mount the program."""
 PROGRAM_VOLUME = "qtj-program"
 """The name of the volume that has it."""
+MOST_FILES = 200
+"""That a program may list."""
 
 _OBJECT = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _SCRIPT = "[A-Za-z0-9_][-._A-Za-z0-9]*[.]py"
@@ -79,7 +81,7 @@ class Program(Model):
         "container has a command, the command runs instead.",
         json_schema_extra=validations(_NAMES_A_SCRIPT),
     )
-    items: Annotated[list[KeyToPath], Field(min_length=1, max_length=200)] | None = Field(
+    items: Annotated[list[KeyToPath], Field(min_length=1, max_length=MOST_FILES)] | None = Field(
         None,
         description="The files, for a program with folders, which the keys of a ConfigMap cannot name. When left out, "
         "each key is the name of a file.",

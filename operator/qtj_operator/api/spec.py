@@ -50,6 +50,7 @@ _USES_A_GPU = Rule(
     "!has(self.gpuMemory) || has(self.engineDevice) && self.engineDevice != 'cpu'",
     lambda circuit: circuit.gpu_memory is None or circuit.engine_device in {EngineDevice.AUTO, EngineDevice.GPU},
     "gpuMemory is for circuits on a GPU: set engineDevice to gpu or auto, or leave gpuMemory out",
+    ".gpuMemory",
 )
 _SOME_ROLE = Rule(
     "has(self.Worker) || has(self.Chief)",

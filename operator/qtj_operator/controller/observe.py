@@ -93,13 +93,16 @@ async def _pod_groups(client: Client, job: Job, pods: Sequence[Pod]) -> PodGroup
 
 
 async def _listed(client: Client, job: Job, resource: Resource) -> Sequence[PodGroup] | None:
-    """Returns a job's groups; None where the cluster does not serve them, or rights from before do not allow it."""
+    """Returns a job's groups; None where the cluster does not serve them.
+
+    A refusal for lack of rights is not that: a gang would change from one API to the other, and back.
+    """
     try:
         found = await client.list(resource, job.namespace, {LABEL_JOB: job.name})
     except ApiError as error:
-        if error.code in {403, 404}:
-            return None
-        raise
+        if error.code != 404:
+            raise
+        return None
     return [parse_pod_group(raw) for raw in found if is_controlled_by(raw, job.uid)]
 
 

@@ -37,10 +37,6 @@ _JOBS = Resource.QUANTUM_TRAINING_JOBS
 _AGAIN = timedelta(seconds=30)
 """After a refusal: a quota is raised and a policy goes away without any event for us."""
 
-_MOST_POINTS = 8
-"""How many points are asked for at once. The next pass asks for others, when these are recorded and others had their
-turn."""
-
 
 def _always(_study: Study) -> bool:
     return True
@@ -111,7 +107,7 @@ class StudyReconciler:
             await self.client.delete(_STUDIES, *key, raw["metadata"]["resourceVersion"])
             return None
         if decision.suggest:
-            seen = await self._with_suggestions(key, seen, min(decision.suggest, _MOST_POINTS))
+            seen = await self._with_suggestions(key, seen, decision.suggest)
             decision = decide_pass(seen, now)
         obstacle = await self._act(study, raw, decision)
         if obstacle is not None:

@@ -15,6 +15,9 @@ __all__ = ["NoSuggestion", "suggest"]
 
 _PATIENCE = 120.0
 """Seconds for which an answer is awaited."""
+_MOST_POINTS = 8
+"""How many points are asked for at once. The next pass asks for others, when these are recorded and others had their
+turn."""
 
 
 class NoSuggestion(Exception):
@@ -27,12 +30,12 @@ async def suggest(spec: StudySpec, trials: Sequence[TrialStatus], count: int) ->
     Args:
         spec: Its spec.
         trials: All that have started.
-        count: How many points.
+        count: How many points are wanted; fewer are returned where they are many.
 
     Raises:
         NoSuggestion: The sampler is not there, or gives no answer.
     """
-    request = json.dumps(asked(spec, trials, count)).encode()
+    request = json.dumps(asked(spec, trials, min(count, _MOST_POINTS))).encode()
     code, output, errors = await _asked(request)
     if code != 0:
         last = (errors.decode(errors="replace").strip().splitlines() or [f"it ended with {code}"])[-1]

@@ -4,6 +4,7 @@ A value reaches the program in three ways: in place of `${name}`; where the temp
 `--name=VALUE`; and in any case as `program.parameters["name"]`, by a variable of the contract.
 """
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -42,7 +43,7 @@ def trial_job(
     """Returns the job of a trial.
 
     Args:
-        study: The name, the namespace and the uid of the study.
+        study: The name and the namespace of the study.
         template: The jobTemplate, as its author wrote it.
         number: The number of the trial.
         values: The values of its point.
@@ -52,6 +53,7 @@ def trial_job(
     texts = {name: text_of(value) for name, value in given.items()}
     used = set(_references(template))
     spec = _substituted(deepcopy(dict(template)), texts)
+    identity = _identity(study, spec.get("artifacts"))
     spec["artifacts"] = _artifacts(spec.get("artifacts"), number)
     labels = {LABEL_STUDY: study["name"], LABEL_TRIAL: str(number)}
     meta = {"name": trial_name(study["name"], number), "namespace": study["namespace"], "labels": labels}
@@ -63,7 +65,7 @@ def trial_job(
             container,
             {
                 Env.PARAMETERS: json.dumps(given),
-                Env.STUDY: json.dumps({"name": study["name"], "id": study["uid"]}),
+                Env.STUDY: json.dumps({"name": study["name"], "id": identity}),
             },
         )
     return job
@@ -120,6 +122,12 @@ def _artifacts(artifacts: Any, number: int) -> Any:
     if not isinstance(artifacts, dict) or not isinstance(artifacts.get("uri"), str):
         return artifacts
     return {**artifacts, "uri": f"{artifacts['uri'].rstrip('/')}/{number}"}
+
+
+def _identity(study: Mapping[str, str], artifacts: Any) -> str:
+    """Returns an id that the study has again after it was deleted and applied: stored results are found by the spec."""
+    uri = artifacts.get("uri") if isinstance(artifacts, dict) else None
+    return hashlib.sha256(f"{study['namespace']}/{study['name']} {uri}".encode()).hexdigest()[:32]
 
 
 def _add_variables(container: dict[str, Any], texts: Mapping[Env, str]) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from qtj_contract.secret_names import is_secret
 from qtj_trainer.storage import Store
 from qtj_trainer.stored.periodic_upload import PeriodicUpload
 from qtj_trainer.stored.position import Epoch
@@ -21,6 +22,9 @@ __all__ = ["ProgramCurves"]
 _RUN = ""
 """The folder of the run itself, in which TensorBoard looks for its parameters."""
 
+_MOST_EXACT = 2**53
+"""From here on a float is not the integer."""
+_NOT_SHOWN = "(not shown)"
 _HELD_OUT = "val_"
 """What Keras puts before the names of scores on the held-out set."""
 
@@ -74,8 +78,12 @@ class ProgramCurves:
 
         start = SessionStartInfo(start_time_secs=time.time())
         for name, value in self._parameters.items():
-            kind = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "number"
-            setattr(start.hparams[name], f"{kind}_value", value)
+            if isinstance(value, bool):
+                start.hparams[name].bool_value = value
+            elif isinstance(value, float) or (isinstance(value, int) and abs(value) < _MOST_EXACT):
+                start.hparams[name].number_value = value
+            else:
+                start.hparams[name].string_value = _NOT_SHOWN if is_secret(name) else str(value)
         metadata = create_summary_metadata(HParamsPluginData(session_start_info=start))
         self._files[_RUN] = io.BytesIO()
         self._write(_RUN, file_version="brain.Event:2")

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -70,12 +71,10 @@ class EngineOnCard(Engine):
 
 
 def _opened(circuit: FusedCircuit, card: Card, bits: int) -> CudaEngine:
-    try:
+    with suppress(MemoryError):  # as one that needs more than is free
         engine = CudaEngine(plan_for_card(circuit, bits=bits), card, bits=bits)
         if engine.needed <= card.free:
             return engine
-    except MemoryError:
-        pass
     needed = in_words(STATES * statevector_bytes(circuit.qubits, bytes_per_amplitude=bits // 4))
     raise UnusableError(
         f"a gradient of {circuit.qubits} qubits needs {needed}, and {card.name} has {in_words(card.free)} free"

@@ -49,7 +49,7 @@ def test_a_job_that_cannot_be_read_is_named_and_judged_again_and_all_others_go_o
         cluster.apply_example()
         wait_until(cluster.has("pods", *WORKERS), SOON, "the pods of the job of others")
         wait_until(lambda: message(cluster, "watched") == TOO_DEEP, SOON, "the job of the watch")
-        wait_until(lambda: "at most 131,072 are read" in message(cluster, "large"), SOON, "the large job")
+        wait_until(lambda: "131,072 bytes as JSON that are read" in message(cluster, "large"), SOON, "the large job")
         wait_until(lambda: "qtj_jobs_unreadable 3.0" in (operator.answers("/metrics") or ""), SOON, "the metric")
 
         patch = json.dumps(REPAIRED)

@@ -115,7 +115,7 @@ def test_the_trials_of_a_study_run_the_program_of_a_config_map_and_start_over_wh
 def test_a_study_where_only_jobs_are_read_is_called_one(laptop: Laptop) -> None:
     laptop.write(a_study())
 
-    ended = laptop.qtj("submit", "job.yaml")
+    ended = laptop.qtj("tensorboard", "job.yaml")
 
     assert ended.code == 2
     what = "this is a study: qtj run FILE runs it here, qtj submit FILE on a cluster"
@@ -326,7 +326,7 @@ def test_more_seeds_train_only_what_is_new_and_a_changed_template_starts_over(la
     ("spec", "sentence"),
     [
         ({"parameters": [{"name": "rate", "values": []}]}, "spec.parameters[0].values: this is empty"),
-        ({"search": {"algorithm": "grid"}}, "this has to be Grid, Random, TPE or GP: write Grid"),
+        ({"search": {"algorithm": "grid"}}, "this has to be Grid, Random, TPE, GP or CMA-ES: write Grid"),
         ({"jobTemplate": {}}, "job.yaml:"),
         ({"suspend": True}, "spec.suspend: this is true, so nothing would run: write false"),
         ({"maxTrials": 3}, "the grid has 2 points, each with 2 seeds, and 3 is the most trials"),

@@ -18,7 +18,7 @@ FINAL = {"seeds": {"count": 2}}
         (
             {"search": {"algorithm": "grid"}},
             ("search", "algorithm"),
-            "this has to be Grid, Random, TPE or GP: write Grid",
+            "this has to be Grid, Random, TPE, GP or CMA-ES: write Grid",
         ),
         ({"seeds": {"count": 0}}, ("seeds", "count"), "0 is too small: this has to be at least 1"),
         (

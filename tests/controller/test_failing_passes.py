@@ -53,7 +53,7 @@ async def test_a_job_that_goes_on_says_so() -> None:
 
 
 async def test_a_defect_of_the_operator_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise TypeError("unhashable type: 'list'")
 
     lab = Lab()

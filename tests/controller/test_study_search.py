@@ -87,7 +87,7 @@ async def _lives(lab: StudyLab) -> list[str]:
 
 
 async def test_studies_of_one_namespace_do_not_keep_the_sampler_from_others() -> None:
-    lab, asked, answers = StudyLab(), list[int](), asyncio.Event()
+    lab, answers = StudyLab(), asyncio.Event()
     greedy = {**LEARNING, "parallelism": 400, "maxTrials": 400}
     for name in ("rates", "again", "more"):
         await lab.cluster.create(QTS, study_object(name=name, **greedy))
@@ -96,7 +96,6 @@ async def test_studies_of_one_namespace_do_not_keep_the_sampler_from_others() ->
     turns: list[int] = []
 
     async def slow(spec: StudySpec, trials: object, count: int) -> Any:
-        asked.append(count)
         turns.append(spec.limit)
         await answers.wait()
         return await lab.suggest(spec, [], count)
@@ -111,4 +110,3 @@ async def test_studies_of_one_namespace_do_not_keep_the_sampler_from_others() ->
         answers.set()
 
     assert turns in ([400, 400, 2, 400], [400, 2, 400, 400])
-    assert max(asked) == 8, "and for few points, so that others have their turn soon"

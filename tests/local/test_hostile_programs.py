@@ -77,7 +77,10 @@ def test_a_script_without_its_first_line_fails_the_job(laptop: Laptop) -> None:
 @pytest.mark.parametrize(
     ("container", "sentence"),
     [
-        ({"command": ["python"], "env": [{"name": "DATA", "value": "x" * 200_000}]}, "the job has more than the 131,072 bytes"),
+        (
+            {"command": ["python"], "env": [{"name": "DATA", "value": "x" * 200_000}]},
+            "the job has more than the 131,072 bytes",
+        ),
         ({"command": ["/tmp"]}, 'the program "/tmp" of the container trainer is a folder'),
     ],
 )

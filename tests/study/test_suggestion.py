@@ -95,6 +95,7 @@ async def test_tpe_suggests_the_same_again_and_better_points_than_chance() -> No
 
     assert await suggest(spec, tried(20), 4) == points
     assert len(set(points)) == 4
+    assert len(await suggest(spec, tried(20), 15)) == 8, "others have their turn soon"
     rates = [float(dict(each)["learning-rate"]) for each in points]
     assert sum(0.02 < rate < 0.5 for rate in rates) >= 3, rates
 

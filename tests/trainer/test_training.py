@@ -121,6 +121,7 @@ def test_the_record_has_all_that_is_needed_to_repeat_the_training(trained: Train
         "patience": 0, "min_delta": 0.0, "checkpoint_every": 1, "checkpoint_steps": 0, "data": "", "data_sha256": "",
         "log_every": 0, "seed": 0,
         "model": "hybrid", "qubits": 8, "filters": 1, "rounds": 20, "engine": "fused", "precision": "single",
+        "engine_device": "cpu",
     }  # fmt: skip
     assert record["metrics"] == trained.leader.metrics
     assert (record["job"], record["attempt"]) == ("team/qcnn", "1")

@@ -48,6 +48,16 @@ def test_its_arguments_are_not_those_of_the_trainer(folder: Path) -> None:
             f"{CONFIG_MAP}  iris.py: x\n",
             "spec.program.items[1].key: there is no lib_nets.py in the ConfigMap iris, which has iris.py",
         ),
+        (
+            ITEMS.replace("lib/nets.py", "iris.py"),
+            f"{CONFIG_MAP}  iris.py: x\n  lib_nets.py: x\n",
+            "spec.program.items[1].path: two items have the path iris.py: each file needs its own",
+        ),
+        (
+            ITEMS.replace("lib/nets.py", "iris.py/x.csv"),
+            f"{CONFIG_MAP}  iris.py: x\n  lib_nets.py: x\n",
+            "spec.program.items[1].path: iris.py/x.csv and iris.py cannot both be there: one is a folder for the other",
+        ),
         (ITEMS.replace("path: iris.py", "path: a.py"), "", "items must have the path of entry: list every file"),
         (ITEMS.replace("lib/nets", "../nets"), "", "spec.program.items[1].path: must be the path of a file below the"),
         (ITEMS.replace("lib_", "lib/"), "", "spec.program.items[1].key: must be a key of the ConfigMap: letters, di"),
@@ -57,7 +67,19 @@ def test_its_arguments_are_not_those_of_the_trainer(folder: Path) -> None:
             "and a ConfigMap may hold 1,048,576: leave something out",
         ),
     ],
-    ids=["a path", "no entry", "a name", "another key", "no key", "no item", "a parent", "no key name", "too large"],
+    ids=[
+        "a path",
+        "no entry",
+        "a name",
+        "another key",
+        "no key",
+        "one path",
+        "a file as a folder",
+        "no item",
+        "a parent",
+        "no key name",
+        "too large",
+    ],
 )
 def test_a_mistake_is_one_sentence_with_its_line(folder: Path, job: str, more: str, sentence: str) -> None:
     (folder / "job.yaml").write_text(job + more)

@@ -158,6 +158,22 @@ def test_a_program_that_is_not_there_is_one_sentence(
     assert not (laptop.folder / "qtj-artifacts").exists()
 
 
+def test_a_listed_file_that_is_no_text_is_on_a_cluster_only(laptop: Laptop) -> None:
+    written = job()
+    written["spec"]["program"]["items"] = [
+        {"key": "iris.py", "path": "iris.py"},
+        {"key": "x.npy", "path": "data/x.npy"},
+    ]
+    laptop.write({**config_map(), "data": {"iris.py": ""}, "binaryData": {"x.npy": "/wA="}}, written)
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert laptop.qtj("validate", "job.yaml").code == 0
+    assert ended.code == 2
+    assert "spec.program.items[1].key: there is no x.npy in the ConfigMap iris, which has iris.py" in ended.errors
+    assert not (laptop.folder / "qtj-artifacts").exists()
+
+
 def test_for_a_cluster_the_config_map_may_be_elsewhere(laptop: Laptop) -> None:
     laptop.write(job())
 

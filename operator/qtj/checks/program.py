@@ -30,9 +30,8 @@ def program_mistakes(document: Document, *, here: bool) -> Iterator[str]:
         yield document.error(_CONFIG_MAP, _not_in_the_file(program))
     if data is None:
         return
-    for number, item in enumerate(program.items or ()):
-        if item.key not in data and item.path.endswith(".py"):  # others may be in binaryData, which is not read
-            yield document.error(["spec", "program", "items", number, "key"], _not_in_the_map(item.key, program, data))
+    for number, field, wrong in _item_mistakes(program, data, here=here):
+        yield document.error(["spec", "program", "items", number, field], wrong)
     files = program.files(data)
     if program.entry not in files and not program.items:
         yield document.error(_ENTRY, _not_in_the_map(program.entry, program, files))
@@ -41,6 +40,24 @@ def program_mistakes(document: Document, *, here: bool) -> Iterator[str]:
             yield document.error(_FILE, _not_in_the_map(name, program, files))
         elif what := _uninstallable(program.requirements, name, files):
             yield document.error(_FILE, what)
+
+
+def _item_mistakes(program: Program, data: Mapping[str, str], *, here: bool) -> Iterator[tuple[int, str, str]]:
+    """Yields the number of an item, the field that is wrong, and what is wrong."""
+    paths: list[str] = []
+    for number, item in enumerate(program.items or ()):
+        # On a cluster, it may be in binaryData, which this machine does not read.
+        if item.key not in data and (here or item.path.endswith(".py")):
+            yield number, "key", _not_in_the_map(item.key, program, data)
+        if item.path in paths:
+            yield number, "path", f"two items have the path {item.path}: each file needs its own"
+        elif other := next((each for each in paths if _is_below(item.path, each) or _is_below(each, item.path)), None):
+            yield number, "path", f"{item.path} and {other} cannot both be there: one is a folder for the other"
+        paths.append(item.path)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(f"{folder}/")
 
 
 def _not_in_the_map(name: str, program: Program, files: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from tests.deploy.chart import DEPLOY
 __all__ = ["api_server", "namespace"]
 
 NAMESPACE = "limited"
-SOON = 30.0
+SOON = 120.0
 QCNN = yaml.safe_load(EXAMPLE.read_text())
 ALLOWED = "registry.example.com/quantum/trainer:1"
 CONTAINER = {"name": "trainer", "image": ALLOWED}

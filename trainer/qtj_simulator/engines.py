@@ -57,6 +57,11 @@ class Precision(StrEnum):
         return "float64" if self is Precision.DOUBLE else "float32"
 
     @property
+    def variant(self) -> str:
+        """The variant of the engine that computes in it, without that of the processor: see `lanes`."""
+        return "double" if self is Precision.DOUBLE else ""
+
+    @property
     def bits(self) -> int:
         """The bits of a real number."""
         return 64 if self is Precision.DOUBLE else 32

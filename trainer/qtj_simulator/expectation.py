@@ -41,7 +41,7 @@ def expectation_engine(
         ValueError: If the circuit has other symbols, or `dtype` or `device` has no such value.
         MemoryError: If there is not enough memory.
     """
-    variant = "double" if Precision.of(dtype) is Precision.DOUBLE else ""
+    variant = Precision.of(dtype).variant
     try:
         fused = fused_circuit(specified(circuit, readouts, inputs, weights))
         count = default_threads() if threads is None else threads

@@ -48,7 +48,7 @@ def state_engine(
         MemoryError: If there is not enough memory.
     """
     precision = Precision.of(dtype)
-    variant = "double" if precision is Precision.DOUBLE else ""
+    variant = precision.variant
     asked = specified(circuit, [], inputs, weights)
     order = tuple(sorted(circuit.all_qubits()) if qubits is None else qubits)
     if len(set(order)) < len(order) or not order or not set(order) >= circuit.all_qubits():

@@ -1,6 +1,5 @@
 """A job before it runs: from a program, a function or a file."""
 
-import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from qtj.submit.submit import Prepared
 
 __all__ = ["Job"]
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,15 +191,12 @@ class Job:
 
     def _submitted(self, artifacts: str | None, namespace: str | None) -> Handle:
         with extra_checked("operator", "submit"):
-            from qtj.submit.submit import submit
+            from qtj.python.submitted import submitted
 
         prepared = self._prepared(artifacts, namespace)
         if len(prepared.submissions) > 1:
             raise InputError(_several(self.file, len(prepared.submissions)))
-        for note in prepared.notes:
-            _log.warning("%s", note)
-        (job,) = submit(prepared, namespace, dry_run=False)
-        return Handle.on_cluster(job["metadata"]["name"], job["metadata"]["namespace"])
+        return Handle.on_cluster(*submitted(prepared, namespace))
 
     def _prepared(self, artifacts: str | None, namespace: str | None) -> "Prepared":
         from qtj.submit.submit import Order, prepare

@@ -1,6 +1,5 @@
 """A study from Python: many runs of one job on this machine, and the table that compares them."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from qtj.submit.submit import Prepared
 
 __all__ = ["Study"]
-
-_log = logging.getLogger(__name__)
 
 
 class Study(StudyResults):
@@ -173,13 +170,9 @@ class Study(StudyResults):
 
     def _submitted(self, artifacts: str | None, namespace: str | None) -> StudyHandle:
         with extra_checked("operator", "submit"):
-            from qtj.submit.submit import submit
+            from qtj.python.submitted import submitted
 
-        prepared = self._prepared(artifacts, namespace)
-        for note in prepared.notes:
-            _log.warning("%s", note)
-        (study,) = submit(prepared, namespace, dry_run=False)
-        return StudyHandle(study["metadata"]["name"], study["metadata"]["namespace"])
+        return StudyHandle(*submitted(self._prepared(artifacts, namespace), namespace))
 
     def _prepared(self, artifacts: str | None, namespace: str | None) -> "Prepared":
         from qtj.submit.submit import Order as Submitted

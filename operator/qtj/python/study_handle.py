@@ -76,30 +76,27 @@ class StudyHandle(StudyResults):
 
     def _phase_again(self) -> StudyPhase | None:
         """Returns the phase; None while the API server does not answer: a study outlasts its restart."""
-        with extra_checked("operator", "a study on a cluster"):
-            from qtj.studies.on_cluster import study_on_cluster
-
         try:
-            found = study_on_cluster(self._name, self._namespace)
+            found = self._found()
         except InputError:
             return None
-        if found is None:
-            raise self._missing()
-        return found[1].phase
+        return self._there(found)[1].phase
 
     def _load(self) -> tuple[StudySpec, StudyStatus]:
         return apart(lambda _: self._read())
 
     def _read(self) -> tuple[StudySpec, StudyStatus]:
+        return self._there(self._found())
+
+    def _found(self) -> tuple[StudySpec, StudyStatus] | None:
         with extra_checked("operator", "a study on a cluster"):
             from qtj.studies.on_cluster import study_on_cluster
 
-        found = study_on_cluster(self._name, self._namespace)
-        if found is None:
-            raise self._missing()
-        return found
+        return study_on_cluster(self._name, self._namespace)
 
-    def _missing(self) -> InputError:
-        where = f" in namespace {self._namespace}" if self._namespace else ""
-        what = f"there is no study {self._name}{where}, or you may not read it"
-        return InputError(f"{what}: `kubectl get qts -A` lists all")
+    def _there(self, found: tuple[StudySpec, StudyStatus] | None) -> tuple[StudySpec, StudyStatus]:
+        if found is None:
+            where = f" in namespace {self._namespace}" if self._namespace else ""
+            what = f"there is no study {self._name}{where}, or you may not read it"
+            raise InputError(f"{what}: `kubectl get qts -A` lists all")
+        return found

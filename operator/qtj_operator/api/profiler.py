@@ -1,6 +1,5 @@
 """`spec.profiler`: the profiler server of each replica, and profiles that the job takes of itself."""
 
-import re
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, StrictInt, WithJsonSchema, model_validator
@@ -8,7 +7,7 @@ from pydantic import ConfigDict, Field, StrictInt, WithJsonSchema, model_validat
 from qtj_contract.captures import MOST_CAPTURES, STEPS
 from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.model import Model
-from qtj_operator.api.rules import Rule, checked, enforce, validations
+from qtj_operator.api.rules import Rule, checked, enforce, matching, validations
 
 __all__ = ["Profiler", "ProfilerCapture"]
 
@@ -18,14 +17,12 @@ _FREE_PORT = Rule(
     f"port {GRPC_PORT} is taken by gRPC and {METRICS_PORT} by metrics: choose another",
 )
 _ELAPSED, _DURATION = "^[1-9][0-9]{0,5}(s|m|h)$", "^([1-9][0-9]{0,3}ms|[1-9]s|[1-5][0-9]s|60s)$"
-_IS_ELAPSED = Rule(
-    f"self.matches('{_ELAPSED}')",
-    lambda elapsed: re.fullmatch(_ELAPSED, elapsed) is not None,
+_IS_ELAPSED = matching(
+    _ELAPSED,
     "must be a whole number with the unit s, m or h: write for example 10m",
 )
-_IS_DURATION = Rule(
-    f"self.matches('{_DURATION}')",
-    lambda duration: re.fullmatch(_DURATION, duration) is not None,
+_IS_DURATION = matching(
+    _DURATION,
     "must be from 1ms to 60s, a whole number with the unit ms or s: write for example 2s",
 )
 _ONE_START = Rule(

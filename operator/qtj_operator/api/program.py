@@ -1,6 +1,5 @@
 """`spec.program`: the user's own program, which pods mount. It need not be part of their image."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
@@ -8,7 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from qtj_operator.api.model import Model
 from qtj_operator.api.requirements import Requirements, with_requirements
-from qtj_operator.api.rules import Rule, checked, enforce, validations
+from qtj_operator.api.rules import Rule, checked, enforce, matching, validations
 from qtj_operator.api.template import main_name
 
 __all__ = ["MOST_FILES", "PROGRAM_FOLDER", "PROGRAM_VOLUME", "KeyToPath", "Program", "with_program"]
@@ -24,24 +23,20 @@ _OBJECT = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _SCRIPT = "[A-Za-z0-9_][-._A-Za-z0-9]*[.]py"
 _KEY, _PATH = "[-_A-Za-z0-9][-._A-Za-z0-9]*", "[^./][^/]*(/[^./][^/]*)*"
 
-_NAMES_AN_OBJECT = Rule(
-    f"self.matches('^{_OBJECT}$')",
-    lambda name: re.fullmatch(_OBJECT, name) is not None,
+_NAMES_AN_OBJECT = matching(
+    f"^{_OBJECT}$",
     "must be the name of a ConfigMap: lowercase letters, digits, - and dots",
 )
-_NAMES_A_SCRIPT = Rule(
-    f"self.matches('^{_SCRIPT}$')",
-    lambda name: re.fullmatch(_SCRIPT, name) is not None,
+_NAMES_A_SCRIPT = matching(
+    f"^{_SCRIPT}$",
     "must be a key of the ConfigMap that ends with .py, such as train.py, without a folder",
 )
-_IS_A_KEY = Rule(
-    f"self.matches('^{_KEY}$')",
-    lambda key: re.fullmatch(_KEY, key) is not None,
+_IS_A_KEY = matching(
+    f"^{_KEY}$",
     "must be a key of the ConfigMap: letters, digits, -, _ and dots",
 )
-_IS_BELOW_THE_FOLDER = Rule(
-    f"self.matches('^{_PATH}$')",
-    lambda path: re.fullmatch(_PATH, path) is not None,
+_IS_BELOW_THE_FOLDER = matching(
+    f"^{_PATH}$",
     "must be the path of a file below the folder of the program, such as models/ansatz.py, and no part of it may begin "
     "with a dot",
 )

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from qtj_operator.api.installer import INSTALLER
 from qtj_operator.api.model import Model
-from qtj_operator.api.rules import Rule, checked, enforce, validations
+from qtj_operator.api.rules import Rule, checked, enforce, matching, validations
 
 __all__ = [
     "CACHE_FOLDER",
@@ -32,9 +32,8 @@ CACHE_FOLDER = "/opt/requirements-cache"
 
 _FILE, _PACKAGE, _INDEX = "[A-Za-z0-9_][-._A-Za-z0-9]*", "[A-Za-z0-9][ -~]*", "(https?|file)://[!-~]+"
 
-_NAMES_A_KEY = Rule(
-    f"self.matches('^{_FILE}$')",
-    lambda name: re.fullmatch(_FILE, name) is not None,
+_NAMES_A_KEY = matching(
+    f"^{_FILE}$",
     "must be a key of the ConfigMap, such as requirements.txt, without a folder",
 )
 _ARE_PACKAGES = Rule(
@@ -42,9 +41,8 @@ _ARE_PACKAGES = Rule(
     lambda packages: all(re.fullmatch(_PACKAGE, each) for each in packages),
     "must begin with the name of a package, such as pennylane==0.45.1",
 )
-_IS_AN_INDEX = Rule(
-    f"self.matches('^{_INDEX}$')",
-    lambda index: re.fullmatch(_INDEX, index) is not None,
+_IS_AN_INDEX = matching(
+    f"^{_INDEX}$",
     "must be an address that begins with https://, http:// or file://, such as https://pypi.org/simple",
 )
 _ONE_SOURCE = Rule(

@@ -3,6 +3,7 @@
 Each is written twice: in CEL for the API server, and in Python for an object that was stored before the rule existed.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["Rule", "cel", "checked", "enforce", "validations"]
+__all__ = ["Rule", "cel", "checked", "enforce", "matching", "validations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Rule:
     def keyword(self) -> dict[str, str]:
         """The rule as the CRD has it."""
         return {"rule": self.cel, "message": self.message, **({"fieldPath": self.path} if self.path else {})}
+
+
+def matching(pattern: str, message: str) -> Rule:
+    """Returns the rule that a text matches a pattern, in the syntax that RE2 and Python share: ^...$."""
+    return Rule(f"self.matches('{pattern}')", lambda text: re.fullmatch(pattern, text) is not None, message)
 
 
 def checked(*rules: Rule) -> AfterValidator:

@@ -1,6 +1,5 @@
 """`spec.tensorboard`: a TensorBoard that shows the curves and profiles of the job."""
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -11,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from qtj_contract.quantities import amount_of
 from qtj_operator.api.defaults import TENSORBOARD_PORT
 from qtj_operator.api.model import Model
-from qtj_operator.api.rules import Rule, checked, validations
+from qtj_operator.api.rules import checked, matching, validations
 
 __all__ = ["Resources", "ServiceType", "TensorBoard", "Toleration"]
 
@@ -22,9 +21,8 @@ _IMAGE_PATTERN = (
 )
 """A reference as container runtimes read it: REGISTRY:PORT/PATH/NAME:TAG@DIGEST."""
 
-_VALID_IMAGE = Rule(
-    f"self.matches('{_IMAGE_PATTERN}')",
-    lambda image: re.fullmatch(_IMAGE_PATTERN, image) is not None,
+_VALID_IMAGE = matching(
+    _IMAGE_PATTERN,
     "this is no name of an image: write REGISTRY/NAME:TAG, with only lowercase letters in NAME",
 )
 

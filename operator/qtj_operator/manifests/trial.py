@@ -4,7 +4,6 @@ A value reaches the program in three ways: in place of `${name}`; where the temp
 `--name=VALUE`; and in any case as `program.parameters["name"]`, by a variable of the contract.
 """
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -13,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from qtj_contract import Env
+from qtj_operator.api.digest import digest_of
 from qtj_operator.api.names import API_VERSION, GROUP, KIND
 from qtj_operator.api.spelling import nearest
 from qtj_operator.api.study import StudySpec
@@ -127,7 +127,7 @@ def _artifacts(artifacts: Any, number: int) -> Any:
 def _identity(study: Mapping[str, str], artifacts: Any) -> str:
     """Returns an id that the study has again after it was deleted and applied: stored results are found by the spec."""
     uri = artifacts.get("uri") if isinstance(artifacts, dict) else None
-    return hashlib.sha256(f"{study['namespace']}/{study['name']} {uri}".encode()).hexdigest()[:32]
+    return digest_of([study["namespace"], study["name"], uri])
 
 
 def _add_variables(container: dict[str, Any], texts: Mapping[Env, str]) -> None:

@@ -45,7 +45,7 @@ class FusedOp:
         self._operations = operations()
         library().qtj_use_threads(default_threads())
         self.circuit = fused_circuit(asked)
-        self.plan = self.circuit.plan(Tuning(lanes("double" if precision is Precision.DOUBLE else "")))
+        self.plan = self.circuit.plan(Tuning(lanes(precision.variant)))
         self._readouts = len(asked.readouts)
         self._attributes: dict[str, Any] = {
             "plan": packed(compile_plans(_plans(self.circuit, self.plan, precision))),
@@ -112,7 +112,12 @@ def _curvature(operation: Any, *along: tf.Tensor) -> Any:
 
 
 @tf.RegisterGradient("QtjExpectationGradGrad")  # type: ignore[untyped-decorator]
-def _no_third_derivatives(*_: Any) -> NoReturn:
+def no_third_derivatives(*_: Any) -> NoReturn:
+    """Refuses a derivative of the second one.
+
+    Raises:
+        NotImplementedError: Always.
+    """
     raise NotImplementedError(
         "the expectation layer has no third derivatives: its engine computes first and second ones"
     )

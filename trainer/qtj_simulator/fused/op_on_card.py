@@ -6,7 +6,7 @@ small beside the states that stay on the GPU. So a graph of it runs in this proc
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,7 +14,7 @@ from qtj_simulator.cpu import default_threads
 from qtj_simulator.engines import EngineDevice, Precision
 from qtj_simulator.fused.device import REMEDY, NoGpuError, engine_on_card
 from qtj_simulator.fused.engine import Engine
-from qtj_simulator.fused.op import FusedOp
+from qtj_simulator.fused.op import FusedOp, no_third_derivatives
 from qtj_simulator.specification import Specification
 
 __all__ = ["FusedOpOnCard", "operation_for"]
@@ -43,7 +43,7 @@ class FusedOpOnCard(FusedOp):
     def __init__(self, asked: Specification, precision: Precision, device: EngineDevice) -> None:
         """Plans the circuit; arguments and errors: `operation_for`."""
         super().__init__(asked, precision)
-        self._device, self._variant = device, _VARIANTS[precision]
+        self._device, self._variant = device, precision.variant
         self._engines, self._lock = dict[int, Engine | None](), Lock()
 
     def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -63,9 +63,6 @@ class FusedOpOnCard(FusedOp):
             return self._engines[number]
 
 
-_VARIANTS = {Precision.SINGLE: "", Precision.DOUBLE: "double"}
-
-
 def _number() -> int:
     """Returns the number of the device that this replica computes on; 0 where there are no replicas."""
     return tf.DeviceSpec.from_string(tf.zeros(()).device).device_index or 0
@@ -77,7 +74,7 @@ def _function_of(engine: Engine, readouts: int) -> Any:
         def on_arrays(x: Any, w: Any, u: Any, by_x: Any, by_w: Any) -> Any:
             return engine.curvature(x, w, u, (by_x, by_w))
 
-        return _called(on_arrays, (x, w, u), x, w, u, by_x, by_w), _no_third_derivatives
+        return _called(on_arrays, (x, w, u), x, w, u, by_x, by_w), no_third_derivatives
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
     def slopes(x: tf.Tensor, w: tf.Tensor, u: tf.Tensor) -> Any:
@@ -104,9 +101,3 @@ def _called(function: Callable[..., Any], like: tuple[tf.Tensor, ...], *given: t
         for each, other in zip(found, like, strict=True):
             each.set_shape(other.shape)
     return found
-
-
-def _no_third_derivatives(*_: Any) -> NoReturn:
-    raise NotImplementedError(
-        "the expectation layer has no third derivatives: its engine computes first and second ones"
-    )

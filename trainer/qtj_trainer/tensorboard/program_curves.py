@@ -12,10 +12,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from qtj_contract.secret_names import is_secret
 from qtj_trainer.storage import Store
 from qtj_trainer.stored.periodic_upload import PeriodicUpload
 from qtj_trainer.stored.position import Epoch
+from qtj_trainer.tracking.content import described
 
 __all__ = ["ProgramCurves"]
 
@@ -24,7 +24,6 @@ _RUN = ""
 
 _MOST_EXACT = 2**53
 """From here on a float is not the integer."""
-_NOT_SHOWN = "(not shown)"
 _HELD_OUT = "val_"
 """What Keras puts before the names of scores on the held-out set."""
 
@@ -77,13 +76,14 @@ class ProgramCurves:
         from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
 
         start = SessionStartInfo(start_time_secs=time.time())
+        texts = described(self._parameters)
         for name, value in self._parameters.items():
             if isinstance(value, bool):
                 start.hparams[name].bool_value = value
             elif isinstance(value, float) or (isinstance(value, int) and abs(value) < _MOST_EXACT):
                 start.hparams[name].number_value = value
             else:
-                start.hparams[name].string_value = _NOT_SHOWN if is_secret(name) else str(value)
+                start.hparams[name].string_value = texts[name]
         metadata = create_summary_metadata(HParamsPluginData(session_start_info=start))
         self._files[_RUN] = io.BytesIO()
         self._write(_RUN, file_version="brain.Event:2")

@@ -51,11 +51,38 @@ def test_all_stages_run_while_tools_are_built_at_low_priority(tmp_path: Path) ->
     ended = suite(tmp_path, "test")
 
     assert ended.returncode == 0, ended.stderr
-    assert ran(tmp_path) == [stage.target for stage in TEST]
+    beside = [stage.target for stage in TEST if stage.beside]
+    others = [stage.target for stage in TEST if not stage.beside]
+    assert [each for each in ran(tmp_path) if each not in beside] == others
     assert (tmp_path / "prefetched").read_text().strip() == "19"
     times = (tmp_path / "test-output/times.txt").read_text()
     assert ended.stdout.endswith(times)
-    assert [line.split()[0] for line in times.splitlines()[1:-1]] == ran(tmp_path)
+    assert sorted(line.split()[0] for line in times.splitlines()[1:-1]) == sorted(ran(tmp_path))
+
+
+def test_the_faults_run_at_low_priority_beside_the_other_stages(tmp_path: Path) -> None:
+    makefile = MAKEFILE.replace("test-faults test-trainer ", "") + (
+        "test-faults:\n\t@nice > priority; while [ ! -e trained ]; do sleep 0.01; done; echo $@ >> ran\n"
+        "test-trainer:\n\t@while [ ! -e priority ]; do sleep 0.01; done; touch trained; echo $@ >> ran\n"
+    )
+
+    ended = suite(tmp_path, "test", makefile=makefile)
+
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "priority").read_text().strip() == "19"
+    assert sorted(ran(tmp_path)) == sorted(stage.target for stage in TEST)
+    assert re.search(r"^  test-faults +\d+:\d+ +beside$", ended.stdout, re.MULTILINE)
+
+
+def test_a_stage_that_fails_beside_the_others_fails_all_with_its_words(tmp_path: Path) -> None:
+    makefile = MAKEFILE.replace("test-faults ", "") + "test-faults:\n\t@echo FAIL a gang; exit 3\n"
+
+    ended = suite(tmp_path, "test", makefile=makefile)
+
+    assert ended.returncode == 2
+    assert ran(tmp_path)[-1] == "test-cluster"
+    assert "\nFAIL a gang\n" in ended.stdout
+    assert re.search(r"^  test-faults +0:00 beside  failed$", ended.stdout, re.MULTILINE)
 
 
 def test_no_build_outlives_the_stages(tmp_path: Path) -> None:
@@ -69,13 +96,13 @@ def test_no_build_outlives_the_stages(tmp_path: Path) -> None:
 
 
 def test_the_first_stage_that_fails_is_the_last(tmp_path: Path) -> None:
-    failing = MAKEFILE.replace("test-faults ", "") + "test-faults:\n\t@exit 3\n"
+    failing = MAKEFILE.replace("check ", "") + "check:\n\t@exit 3\n"
 
     ended = suite(tmp_path, "test", makefile=failing)
 
     assert ended.returncode == 2, "as make says that a target failed"
-    assert ran(tmp_path) == ["check"]
-    assert re.search(r"^  test-faults +0:00 +\d+%  failed$", ended.stdout, re.MULTILINE)
+    assert not (tmp_path / "ran").exists()
+    assert re.search(r"^  check +0:00 +\d+%  failed$", ended.stdout, re.MULTILINE)
 
 
 def test_a_shard_runs_its_own_stages_and_says_its_budget(tmp_path: Path) -> None:

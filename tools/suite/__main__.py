@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 OUTPUT = Path("test-output")
 TIMES = OUTPUT / "times.txt"
-BUILDS = OUTPUT / "prefetch.log"
+BUILDS = "prefetch"
+_SHOWN = 10_000
+"""Characters of what a stage has printed that failed beside others."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -32,9 +34,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--shard", default="", help=f"of `long`: a number of {SHARDS}, as in 1/{SHARDS}; default: all")
     options = parser.parse_args(words)
     OUTPUT.mkdir(exist_ok=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the builds end too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs beside the stages ends too
     if options.suite == "test":
-        with built_meanwhile():
+        print(f"tools and images that are missing are built meanwhile: {log_of(BUILDS)}", flush=True)
+        # What fails to be built is built again by the stage that needs it, which then fails with the builder's words.
+        with beside(BUILDS):
             return run(TEST, TEST_MINUTES)
     try:
         stages = shard(options.shard)
@@ -48,19 +52,44 @@ def main(words: Sequence[str]) -> int:
 def run(stages: Sequence[Stage], limit: float) -> int:
     """Runs the stages until one fails, and prints the table of their times, which is kept in a file too."""
     took: list[Took] = []
-    code = 0
-    for stage in stages:
-        print(f"make {stage.target}", flush=True)
-        began, used = time.monotonic(), used_seconds()
-        code = subprocess.run(["make", stage.target], check=False).returncode
-        seconds = time.monotonic() - began
-        busy = (used_seconds() - used) / (seconds * (os.cpu_count() or 1))
-        took.append(Took(stage.target, seconds, passed=not code, busy=busy))
-        TIMES.write_text(table(took, limit) + "\n")
-        if code:
-            break
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    with contextlib.ExitStack() as stack:
+        for stage in stages:
+            if stage.beside:
+                print(f"make {stage.target} beside what follows: {log_of(stage.target)}", flush=True)
+                running[stage.target] = stack.enter_context(beside(stage.target))
+            elif not ends(took, limit, foreground(stage.target)):
+                break
+        else:
+            for target, process in running.items():
+                if not ends(took, limit, awaited(target, process)):
+                    print(log_of(target).read_text(errors="replace")[-_SHOWN:], flush=True)
+                    break
     print(TIMES.read_text(), end="", flush=True)
-    return code
+    return 0 if all(each.passed for each in took) else 2
+
+
+def ends(took: list[Took], limit: float, stage: Took) -> bool:
+    """Adds a stage that has ended to the table; returns whether it passed."""
+    took.append(stage)
+    TIMES.write_text(table(took, limit) + "\n")
+    return stage.passed
+
+
+def foreground(target: str) -> Took:
+    """Runs a stage to its end."""
+    print(f"make {target}", flush=True)
+    began, used = time.monotonic(), used_seconds()
+    code = subprocess.run(["make", target], check=False).returncode
+    seconds = time.monotonic() - began
+    return Took(target, seconds, passed=not code, busy=(used_seconds() - used) / (seconds * (os.cpu_count() or 1)))
+
+
+def awaited(target: str, process: subprocess.Popen[bytes]) -> Took:
+    """Waits for the end of a stage that ran beside others."""
+    began = time.monotonic()
+    code = process.wait()
+    return Took(target, time.monotonic() - began, passed=not code, busy=None)
 
 
 def used_seconds() -> float:
@@ -69,22 +98,26 @@ def used_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-@contextlib.contextmanager
-def built_meanwhile() -> Iterator[None]:
-    """Builds tools and images while the first stages run, with what these leave of the processors.
+def log_of(target: str) -> Path:
+    """Returns the file of what a target prints that runs beside others."""
+    return OUTPUT / f"{target}.log"
 
-    What fails to be built is built again by the stage that needs it, which then fails with the builder's words.
+
+@contextlib.contextmanager
+def beside(target: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs a target at low priority beside what follows, and ends it after that.
+
+    It stays in this session: Linux may give each session the same share of the processors, whatever its priority.
     """
-    print(f"tools and images that are missing are built meanwhile: {BUILDS}", flush=True)
-    with BUILDS.open("w") as log:
-        command = ["nice", "-n", "19", "make", "prefetch"]
-        builds = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+    with log_of(target).open("w") as log:
+        command = ["nice", "-n", "19", "make", target]
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, process_group=0)
         try:
-            yield
+            yield process
         finally:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(builds.pid, signal.SIGTERM)
-            builds.wait()
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
 
 
 if __name__ == "__main__":

@@ -18,10 +18,12 @@ class Stage:
     Attributes:
         target: its name.
         shard: of `make test-long`, the one that it is part of.
+        beside: whether it runs at low priority beside those after it, with what they leave of the processors.
     """
 
     target: str
     shard: int = 1
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,20 +32,21 @@ class Took:
 
     Attributes:
         target: its name.
-        seconds: how long it took.
+        seconds: how long it was waited for.
         passed: whether it did not fail.
-        busy: the share of all processors that its processes took, of those that it has waited for.
+        busy: the share of all processors that its processes took, of those that it has waited for; None for one that
+            ran beside others.
     """
 
     target: str
     seconds: float
     passed: bool
-    busy: float = 0.0
+    busy: float | None = 0.0
 
 
 TEST = (
     Stage("check"),
-    Stage("test-faults"),
+    Stage("test-faults", beside=True),
     Stage("test-trainer"),
     Stage("test-command"),
     Stage("test-cluster"),
@@ -80,7 +83,8 @@ def table(took: Sequence[Took], limit: float) -> str:
     """What each stage took of time and processors, the sum, and a warning if it is above the limit in minutes."""
     total = sum(each.seconds for each in took)
     lines = [
-        f"  {each.target:<14}{clock(each.seconds):>8}{each.busy:>7.0%}{'' if each.passed else '  failed'}"
+        f"  {each.target:<14}{clock(each.seconds):>8}{'beside' if each.busy is None else f'{each.busy:.0%}':>7}"
+        f"{'' if each.passed else '  failed'}"
         for each in took
     ]
     lines.append(f"  {'in all':<14}{clock(total):>8}")

@@ -1,4 +1,4 @@
-"""`python -m bench.scale.soak`: thousands of jobs in waves, with an operator that is killed in the middle of some.
+"""`python -m bench.scale.soak`: two thousand jobs in waves, with an operator that is killed in the middle of some.
 
 Every job must end, and an operator that has forgotten all of a wave must hold no more memory than after its first.
 """
@@ -31,9 +31,9 @@ _LIVES = 4
 
 def main(words: Sequence[str]) -> int:
     """Runs all waves; returns 1 when something was lost or left."""
-    parser = argparse.ArgumentParser(prog="python -m bench.scale.soak", description="Thousands of jobs in waves.")
+    parser = argparse.ArgumentParser(prog="python -m bench.scale.soak", description="Two thousand jobs in waves.")
     parser.add_argument("--waves", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=250, help="in each wave (default: 250)")
+    parser.add_argument("--jobs", type=int, default=100, help="in each wave (default: 100)")
     options = parser.parse_args(words)
     for group in (KUBERNETES, KWOK):
         build(group)

@@ -27,6 +27,7 @@ print(len(list(Path("/proc/self/task").iterdir())))
 """
 
 
+@pytest.mark.slow
 def test_a_program_of_ones_own_has_a_thread_for_each_processor_that_its_container_may_use(
     trainer: Trainer, tmp_path: Path
 ) -> None:

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import qtj_simulator
 import qtj_simulator.tfq
 from qtj_simulator.tfq import layers
@@ -44,6 +46,7 @@ def test_the_interface_of_tensorflow_quantum_has_its_earlier_name() -> None:
         assert getattr(tfq.layers, name) is getattr(layers, name), name
 
 
+@pytest.mark.slow
 def test_the_earlier_names_choose_keras_2() -> None:
     program = "import qtj_trainer.simulate, tensorflow as tf; print(tf.keras.layers.Layer.__module__)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -85,6 +85,7 @@ def test_a_killed_run_is_as_patient_as_before(trainer: Trainer, tmp_path: Path, 
     assert resumed.weights.sha256 == whole.weights.sha256
 
 
+@pytest.mark.slow
 def test_two_workers_stop_where_one_does(trainer: Trainer, tmp_path: Path) -> None:
     alone = start(trainer, tmp_path / "one", "--patience=8").end()
     leader, follower = trainer.run_cluster(
@@ -97,6 +98,7 @@ def test_two_workers_stop_where_one_does(trainer: Trainer, tmp_path: Path) -> No
     assert leader.metrics == pytest.approx(alone.metrics, abs=TOLERANCE)
 
 
+@pytest.mark.slow
 def test_a_coordinator_stops_early_too(trainer: Trainer, tmp_path: Path) -> None:
     configs = tf_configs(chief=1, ps=1, worker=1)
     options = (*LINE, "--schedule=linear", "--warmup-steps=4", "--artifacts", str(tmp_path))
@@ -111,6 +113,7 @@ def test_a_coordinator_stops_early_too(trainer: Trainer, tmp_path: Path) -> None
     assert result["metrics"]["mse"] == pytest.approx(0.01, abs=0.02)  # the variance of the noise
 
 
+@pytest.mark.slow
 def test_a_schedule_on_several_devices_is_the_same_as_on_one(trainer: Trainer, tmp_path: Path) -> None:
     scores = [
         scores_in(start(trainer, tmp_path / devices, "--epochs=5", f"--devices={devices}").end().output)

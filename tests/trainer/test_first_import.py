@@ -25,7 +25,13 @@ def run(text: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("first", ["import qtj_simulator", "from qtj_trainer import Program; Program(epochs=1)"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param("import qtj_simulator", marks=pytest.mark.slow),
+        "from qtj_trainer import Program; Program(epochs=1)",
+    ],
+)
 def test_tensorflow_prints_nothing_when_a_program_imports_it(first: str, tmp_path: Path) -> None:
     loader = "assert tf.__loader__ is tf.__spec__.loader and tf.__loader__.get_source"
 

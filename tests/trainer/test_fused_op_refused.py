@@ -74,6 +74,7 @@ def test_a_damaged_plan_is_a_status(damage: Callable[[bytes], bytes], sentence: 
         compute()
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_is_one_sentence() -> None:
     script = "from tests.trainer.test_fused_op_refused import out_of_memory; out_of_memory()"
     ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)

@@ -55,6 +55,7 @@ def test_no_process_takes_the_whole_memory_of_a_gpu_unless_it_is_told_to(
     assert (ended.code, ended.output) == (0, f"{growth}\n"), ended.errors
 
 
+@pytest.mark.slow
 def test_a_gpu_that_cannot_be_opened_is_one_sentence_and_another_try(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "full.py"
     program.write_text(FULL)

@@ -108,6 +108,7 @@ def test_both_workers_get_the_numbers_of_the_leader_as_they_are(trainer: Trainer
     assert [each.output.strip().splitlines()[-1] for each in ended] == ["taken -1e-300 0.1 inf"] * 2
 
 
+@pytest.mark.slow
 def test_workers_share_longer_steps_and_compute_what_one_computes(trainer: Trainer, tmp_path: Path) -> None:
     alone = trainer.run(*SHARED, "--artifacts", str(tmp_path / "alone"))
     leader, follower = trainer.run_cluster(2, *SHARED, "--artifacts", str(tmp_path / "two"))

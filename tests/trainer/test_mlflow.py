@@ -21,6 +21,7 @@ def mlflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mlflow]:
         yield server
 
 
+@pytest.mark.slow
 def test_a_job_that_is_killed_and_continued_is_one_run(job: Folder, mlflow: Mlflow) -> None:
     variables = {**JOB, **mlflow.variables("killed")}
     killed = job.run(KILLED, sent(each=True), QTJ_ATTEMPT="1", **variables)
@@ -158,8 +159,8 @@ def test_the_trials_of_a_study_are_below_one_run_also_after_a_restart(
 def test_two_trials_that_start_together_have_one_parent_in_the_end(job: Folder, other: Folder, mlflow: Mlflow) -> None:
     variables = mlflow.variables("together")
     started = [
-        job.start("pass", sent(), **variables, **study_of(1, "pair")),
-        other.start("pass", sent(), **variables, **study_of(2, "pair")),
+        job.start("pass", sent(each=True), **variables, **study_of(1, "pair")),
+        other.start("pass", sent(each=True), **variables, **study_of(2, "pair")),
     ]
     assert [each.end().code for each in started] == [0, 0]
 

@@ -58,6 +58,7 @@ def test_a_training_needs_the_memory_of_the_formula(
     assert ended.private == pytest.approx(memory.least + min(memory.keepable, FREE // 4), rel=0.15)
 
 
+@pytest.mark.slow
 def test_each_of_two_workers_needs_the_memory_of_the_formula() -> None:
     ended = peaks(2, "--qubits=4", "--rounds=2")
 

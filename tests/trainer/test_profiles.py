@@ -124,6 +124,7 @@ def test_no_profile_kills_a_worker_whose_steps_are_all_communication(trainer: Tr
     kill(workers)
 
 
+@pytest.mark.slow
 def test_a_tracer_that_is_not_corrected_is_not_served(trainer: Trainer, tmp_path: Path) -> None:
     """Here because TensorFlow was imported first."""
     program = tmp_path / "program.py"

@@ -57,6 +57,7 @@ def moving_mean(ended: Ended) -> list[float]:
     return [float(each) for each in line.partition("[")[2].rstrip("]").split(",")]
 
 
+@pytest.mark.slow
 def test_two_workers_store_the_mean_of_their_statistics(trainer: Trainer, tmp_path: Path) -> None:
     leader, follower = run(trainer, tmp_path)
 

@@ -8,6 +8,8 @@ import numpy as np
 import tensorflow as tf
 from qtj_trainer.program.replicas import put, read_together, separate
 
+import pytest
+
 (processor,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * 2)
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
@@ -48,6 +50,7 @@ for name, variable in variables.items():
 """
 
 
+@pytest.mark.slow
 def test_each_replica_gets_its_own_value_back_and_other_numbers_of_replicas_what_a_read_returns() -> None:
     ended = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
 

@@ -12,7 +12,7 @@ _MIN_ACCURACY = 0.8
 """Of 64 held-out examples: it was 0.89."""
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_inference_loads_what_training_has_stored(
     trainer: Trainer, bucket: storage.Bucket, emulator: str, workers: int
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_batch_of_many_structures_runs_on_tensorflow_quantum(caplog: pytest.Lo
     assert line.endswith("a batch has circuits of 9 structures, and the engine takes 8 at most")
 
 
+@pytest.mark.slow
 def test_a_layer_plans_64_structures_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
     layer = pqc()
     for circuit in different(66):

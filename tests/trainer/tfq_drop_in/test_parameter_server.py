@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.trainer.processes import free_ports
 
 PROGRAM = """
@@ -32,6 +34,7 @@ os._exit(0)  # the servers have no end
 """
 
 
+@pytest.mark.slow
 def test_a_worker_simulates_with_tensorflow_quantum() -> None:
     ended = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM, *map(str, free_ports(2))],

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import numpy as np
 import tensorflow as tf
 from qtj_trainer.program.replicas import put, read_together, separate
-
-import pytest
 
 (processor,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * 2)

@@ -15,8 +15,7 @@ from typing import Any
 
 from bench.wide.chain import Chain
 from bench.wide.cost import cost_of_many
-from bench.wide.process import LIBRARIES
-from bench.wide.room import available, too_large
+from bench.wide.room import STATES, available, too_large
 from qtj_contract.quantities import bytes_of
 
 _OURS = ("ours", "tfq")
@@ -46,10 +45,11 @@ def finished(command: list[str], threads: int, patience: float) -> tuple[str, li
     return output, last if process.returncode else []
 
 
-def rows(engine: str, chain: Chain, options: argparse.Namespace) -> Iterator[Row]:
+def rows(engine: str, chain: Chain, wanted: list[str], options: argparse.Namespace) -> Iterator[Row]:
     """Runs one engine; yields its figures, or why there are none."""
     python = sys.executable if engine in _OURS else options.other_python
-    command = [python, "-W", "ignore", "-m", "bench.wide.process", engine, *map(str, (*chain, options.threads))]
+    command = [python, "-W", "ignore", "-m", "bench.wide.process", engine]
+    command += [*map(str, (*chain, options.threads)), *wanted]
     output, problem = finished(command, options.threads, options.patience)
     named = {"engine": engine, "qubits": chain.qubits, "layers": chain.layers}
     yield from (named | json.loads(line) for line in output.splitlines())
@@ -76,10 +76,11 @@ def measure(chain: Chain, options: argparse.Namespace) -> Iterator[Row]:
     """Runs one case with all engines, and prints it."""
     own: dict[str, Row] = {}
     for engine in options.engines:
-        if problem := too_large(engine, chain.qubits, options.memory or available()):
-            print(problem, flush=True)
-            continue
-        for row in rows(engine, chain, options):
+        memory = options.memory or available()
+        problems = {what: too_large(engine, what, chain.qubits, memory) for what in STATES[engine]}
+        print("".join(f"{problem}\n" for problem in problems.values() if problem), end="", flush=True)
+        wanted = [what for what, problem in problems.items() if not problem]
+        for row in rows(engine, chain, wanted, options) if wanted else ():
             mine = own.setdefault(row.get("what", ""), row)
             show(row, mine.get("seconds", 1.0))
             if mine is not row and "result" in row:
@@ -93,7 +94,7 @@ def main() -> None:
     parser.add_argument("--qubits", type=int, nargs="*", default=[26, 28, 30])
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--engines", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
+    parser.add_argument("--engines", nargs="+", choices=STATES, default=list(STATES))
     parser.add_argument("--memory", type=bytes_of, help="what may be used, such as 10Gi; all that is free if not given")
     parser.add_argument("--patience", type=float, default=3600, help="seconds one engine may take for one size")
     parser.add_argument("--other-python", default=sys.executable, help="has requirements/bench.txt")

@@ -1,6 +1,6 @@
-"""One engine in a process of its own: `python -m bench.wide.process ENGINE QUBITS LAYERS THREADS`.
+"""One engine in a process of its own: `python -m bench.wide.process ENGINE QUBITS LAYERS THREADS WHAT...`.
 
-It prints a line of JSON for the values, and one for the values with the gradient, if the engine has gradients.
+WHAT is values, or gradient, which is the values with all slopes. It prints a line of JSON for each.
 """
 
 import json
@@ -12,7 +12,7 @@ from bench.simulators.measured import resident, timed
 from bench.wide import engines
 from bench.wide.chain import Chain
 
-LIBRARIES = {
+_LIBRARIES = {
     "ours": ("cirq", "sympy", "qtj_simulator.expectation"),
     "tfq": ("qtj_simulator.tfq_op",),
     "qsim": ("qsimcirq",),
@@ -26,14 +26,14 @@ _REPEATED = 20.0
 
 def main() -> None:
     """Measures and prints."""
-    engine, *numbers = sys.argv[1:]
-    qubits, layers, threads = map(int, numbers)
-    for name in LIBRARIES[engine]:
+    engine, qubits, layers, threads, *wanted = sys.argv[1:]
+    for name in _LIBRARIES[engine]:
         import_module(name)
     before, start = resident(), time.perf_counter()
-    simulator = getattr(engines, engine)(Chain(qubits, layers), threads)
-    calls = {"values": simulator.forward} | ({} if engine == "qsim" else {"gradient": simulator.gradient})
-    for what, call in calls.items():
+    simulator = getattr(engines, engine)(Chain(int(qubits), int(layers)), int(threads))
+    calls = {"values": simulator.forward, "gradient": simulator.gradient}
+    for what in wanted:
+        call = calls[what]
         first = timed(call, 0)
         began = time.perf_counter() - start  # with what the engine does before its first value
         best = timed(call, 1) if first.seconds < _REPEATED else first

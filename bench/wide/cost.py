@@ -21,7 +21,7 @@ def cost_of_many(what: str, qubits: int, layers: int, seconds: float, circuits: 
     hours = circuits * seconds / _HOUR
     each = ", ".join(f"{hours / workers:,.1f} h on {workers}" for workers in _WORKERS)
     return (
-        f"arithmetic, not measured: {circuits:,} times the {what} of {qubits} qubits and {layers} layers at"
+        f"arithmetic, not measured: {circuits:,} times the {what} of {qubits} qubits (layers: {layers}) at"
         f" {seconds:.3g} s is {hours:,.0f} machine hours: {each} workers, each a machine like this one, without starts,"
         " exchanges and waits"
     )

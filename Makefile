@@ -238,6 +238,10 @@ bench-engine: $(STAMP) .venv-bench/installed ## The fused engine beside four oth
 bench-faces: $(STAMP) .venv-torch/installed ## What PyTorch, JAX and PennyLane add to the engine's own calls (a minute; BENCH="--qubits 4 12" for less)
 	PYTHONPATH=. .venv-torch/bin/python -m bench.faces $(BENCH)
 
+.PHONY: bench-wide
+bench-wide: $(STAMP) .venv-bench/installed ## Circuits of 26 to 30 qubits, time and memory, beside three others (hours; BENCH="--qubits 26 --layers 1" for less)
+	PYTHONPATH=. $(BIN)/python -m bench.wide --other-python .venv-bench/bin/python $(BENCH)
+
 .PHONY: bench-planning
 bench-planning: $(STAMP) ## Planning circuits beside Cirq, one by one and together (minutes; BENCH="--qubits 8 12" for less)
 	PYTHONPATH=. $(BIN)/python -m bench.planning $(BENCH)

@@ -13,15 +13,13 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
-
-import numpy as np
 
 from bench.case import Case
 from bench.simulators.fused import fused
 from bench.simulators.lightning import lightning
+from bench.simulators.measured import resident, timed
 from bench.simulators.qulacs import qulacs
-from bench.simulators.simulator import Array, Simulator
+from bench.simulators.simulator import Simulator
 from bench.simulators.tensorcircuit import tensorcircuit
 from bench.simulators.tfq import tfq
 from bench.simulators.trainer import trainer_fused, trainer_tfq
@@ -45,24 +43,6 @@ _LEAST_SECONDS = 0.2
 """Calls that take less are repeated for so long: the caches are the simulator's own by then."""
 
 
-def _resident() -> int:
-    """Returns the most MiB this process has held: getrusage would count what its parent held before it began."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
-
-
-def _timed(call: Callable[[], Array], seconds: float) -> tuple[float, Array]:
-    """Calls once or for so many seconds; returns the seconds of the fastest call, and its result."""
-    least, end = float("inf"), time.perf_counter() + seconds
-    while True:
-        start = time.perf_counter()
-        result = np.asarray(call())
-        now = time.perf_counter()
-        least = min(least, now - start)
-        if now > end:
-            return least, result
-
-
 def serve() -> None:
     """Answers commands until stdin ends."""
     engine, *numbers = sys.argv[1:]
@@ -72,18 +52,18 @@ def serve() -> None:
         import_module(name)
     gc.freeze()
     gc.enable()
-    before = _resident()
+    before = resident()
     simulator = cache(partial(SIMULATORS[engine], Case(qubits, layers, batch), threads))
     print(flush=True)
     for line in sys.stdin:
         start = time.perf_counter()
         what = line.strip()
         if what == "first":
-            seconds, result = _timed(lambda: simulator().gradient(), 0)
+            measured = timed(lambda: simulator().gradient(), 0)
         else:
-            seconds, result = _timed(getattr(simulator(), what), _LEAST_SECONDS)
-        answer = {"seconds": seconds, "spent": time.perf_counter() - start, "mib": _resident() - before}
-        sys.stdout.write(json.dumps(answer | {"result": result.ravel()[:5].tolist()}) + "\n")
+            measured = timed(getattr(simulator(), what), _LEAST_SECONDS)
+        answer = {"seconds": measured.seconds, "spent": time.perf_counter() - start, "mib": resident() - before}
+        sys.stdout.write(json.dumps(answer | {"result": measured.result.ravel()[:5].tolist()}) + "\n")
         sys.stdout.flush()
 
 

@@ -108,6 +108,18 @@ def test_another_experiment_starts_in_a_folder_of_its_own(
     assert list((desk.folder / "qtj-artifacts/program/checkpoints/local").iterdir()), "the earlier one stays"
 
 
+def test_an_edit_that_is_undone_continues_what_was_interrupted_before_it(desk: Desk) -> None:
+    desk.interrupt("--seed", "4")
+    desk.write("ansatz.py", "LAYERS = 2\n")
+    desk.run("--seed", "4")
+    desk.write("ansatz.py", "LAYERS = 1\n")
+
+    code, output, errors = desk.run("--seed", "4")
+
+    assert (code, output) == (0, "[7.0, 7.0]\n"), errors
+    assert "resumed after epoch 1" in errors
+
+
 def test_who_asks_for_it_continues_another_program(desk: Desk) -> None:
     desk.interrupt("--seed", "0")
 

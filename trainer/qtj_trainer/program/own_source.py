@@ -4,6 +4,8 @@ A job is one experiment, whatever happens to its program; without a job, the pro
 
     qtj-artifacts/program       the first training
     qtj-artifacts/program-2     the next one: the first has finished, or its program, arguments or data were others
+
+The newest training of the same program, arguments and data continues, if it was interrupted.
 """
 
 import sys
@@ -69,16 +71,22 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
     last, after = _folder(used[-1]), str(_folder(used[-1] + 1))
     if environment.get(RESUME):
         return str(last), ""
+    same = next((each for each in map(_folder, reversed(used)) if source and _is_of(each, source)), None)
+    if same and not (same / _RESULT).exists():
+        return str(same), ""
     number, earlier = recorded_in(open_store(str(last)))
     if (last / _RESULT).exists():
         more = f"{RESUME}=1 and more epochs would continue it"
         return after, f"the training in {last} is finished, and this one is stored in {after}: {more}"
     if source is None or not number:
         return after, f"the training in {last} may be of another program, so this one starts in {after}"
-    if changed := changes_of(earlier, source, is_job=False):
-        words = "; ".join(changed)
-        return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
-    return str(last), ""
+    words = "; ".join(changes_of(earlier, source, is_job=False))
+    return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
+
+
+def _is_of(folder: Path, source: ProgramSource) -> bool:
+    number, earlier = recorded_in(open_store(str(folder)))
+    return bool(number) and not changes_of(earlier, source, is_job=False)
 
 
 def _check(store: Store, source: ProgramSource | None, environment: Mapping[str, str]) -> None:

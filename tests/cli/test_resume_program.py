@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from qtj.local.folder import Folder
+from qtj.runs.folders import run_named
 from qtj.runs.prepare import RunPlan, claim, plan_runs
 from qtj.runs.programs import earlier_programs, programs_of
 from qtj.runs.resume_policy import EarlierRun, Start
@@ -82,6 +83,18 @@ def test_an_edit_or_a_seed_that_is_undone_continues_what_was_interrupted_before_
     assert plan.start.earlier
     assert plan.start.earlier.name == "toy/1"
     assert plan.start.note == "continues toy/1, which was interrupted: --fresh starts over"
+
+
+def test_a_run_that_is_continued_is_the_last_one_of_its_job(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0"))
+    interrupted(desk, own("--seed", "1"), 2)
+    [plan] = plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+    before = run_named("toy").name
+
+    with ExitStack() as stack:
+        claim(plan, stack)
+
+    assert (before, run_named("toy").name, run_named("toy/2").name) == ("toy/2", "toy/1", "toy/2")
 
 
 def test_a_newer_run_of_the_same_that_is_complete_stays_the_one_that_counts(desk: Desk) -> None:

@@ -172,7 +172,7 @@ def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
-        begun = [run for run in history.runs(job) if run.has_begun]
+        begun = history.begun(job)
         last = EarlierRun.of(begun[-1].name, begun[-1].folder) if begun else None
         if last is None or is_same(document, last):
             return last

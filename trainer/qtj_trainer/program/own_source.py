@@ -5,9 +5,12 @@ A job is one experiment, whatever happens to its program; without a job, the pro
     qtj-artifacts/program       the first training
     qtj-artifacts/program-2     the next one: the first has finished, or its program, arguments or data were others
 
-The newest training of the same program, arguments and data continues, if it was interrupted.
+The newest training of the same program, arguments and data continues, if it was interrupted. Each process keeps others
+out of its folder: several are often started side by side, one for each seed.
 """
 
+import fcntl
+import os
 import sys
 from collections.abc import Mapping
 from itertools import count, takewhile
@@ -26,6 +29,9 @@ __all__ = ["Place", "place_of", "running_source"]
 _DEFAULT = Path("qtj-artifacts/program")
 _CHECKPOINTS = "checkpoints/local"
 _RESULT = "result.json"
+_LOCK = ".active"
+_OURS: dict[Path, int] = {}
+"""Folders that this process trains in, with the descriptors of their locks."""
 
 Place = tuple[str, str]
 """An address of artifacts, and a sentence about why it is this one; empty if there is nothing to say."""
@@ -60,7 +66,33 @@ def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Pl
     if given:
         _check(open_store(given), source, environment)
         return given, ""
-    return _next_folder(source, environment)
+    return _free_folder(source, environment)
+
+
+def _free_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
+    found = _next_folder(source, environment)
+    if environment.get("TF_CONFIG") or _is_ours(Path(found[0])):  # workers that were started by hand share a folder
+        return found
+    free = next(each for each in map(_folder, count(1)) if not each.exists() and _is_ours(each))
+    return str(free), f"another process trains in {found[0]}, so this is a new training in {free}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Takes a folder for the life of this process; tells whether no other process has it."""
+    path = folder.absolute()
+    if path in _OURS:
+        return True
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        _OURS[path] = lock
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(_OURS.pop(path))
+        return False
+    except OSError:  # a disk without locks, or a folder that cannot be written to, which is reported later
+        return True
+    return True
 
 
 def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:

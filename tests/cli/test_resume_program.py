@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from qtj.local.folder import Folder
-from qtj.runs.prepare import RunPlan, claim
+from qtj.runs.folders import run_named
+from qtj.runs.prepare import RunPlan, claim, plan_runs
 from qtj.runs.programs import earlier_programs, programs_of
 from qtj.runs.resume_policy import EarlierRun, Start
 from qtj_contract.origin import Origin, machine
@@ -33,14 +34,14 @@ def own(*arguments: str, command: tuple[str, ...] = ("python", "mine.py"), **spe
     return job
 
 
-def interrupted(desk: Desk, job: dict[str, Any]) -> EarlierRun:
-    """A run that was claimed as `qtj run` does, and then interrupted."""
-    document, folder = desk.written(job), Folder(Path("qtj-artifacts/toy/1"))
+def interrupted(desk: Desk, job: dict[str, Any], number: int = 1, phase: str = "Running") -> EarlierRun:
+    """A run that was claimed as `qtj run` does, and then interrupted, unless it has a phase of its end."""
+    document, folder = desk.written(job), Folder(Path(f"qtj-artifacts/toy/{number}"))
     with ExitStack() as stack:
         claim(RunPlan(document, Start(spec=document.manifest["spec"]), None, None), stack)
         metadata = {**document.manifest["metadata"], "uid": "uid-1"}
-        folder.save({**document.manifest, "metadata": metadata, "status": {"phase": "Running"}})
-    return EarlierRun.of("toy/1", folder)
+        folder.save({**document.manifest, "metadata": metadata, "status": {"phase": phase}})
+    return EarlierRun.of(f"toy/{number}", folder)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,43 @@ def test_the_same_program_continues(desk: Desk) -> None:
     found = start(desk.written(own("--seed", "0")), earlier)
 
     assert (found.earlier, found.note) == (earlier, "continues toy/1, which was interrupted: --fresh starts over")
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_an_edit_or_a_seed_that_is_undone_continues_what_was_interrupted_before_it(desk: Desk, seed: str) -> None:
+    interrupted(desk, own("--seed", "0"))
+    Path("ansatz.py").write_text("LAYERS = 3\n" if seed == "0" else "LAYERS = 1\n")
+    interrupted(desk, own("--seed", seed), 2)
+    Path("ansatz.py").write_text("LAYERS = 1\n")
+
+    [plan] = plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+
+    assert plan.start.earlier
+    assert plan.start.earlier.name == "toy/1"
+    assert plan.start.note == "continues toy/1, which was interrupted: --fresh starts over"
+
+
+def test_a_run_that_is_continued_is_the_last_one_of_its_job(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0"))
+    interrupted(desk, own("--seed", "1"), 2)
+    [plan] = plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+    before = run_named("toy").name
+
+    with ExitStack() as stack:
+        claim(plan, stack)
+
+    assert (before, run_named("toy").name, run_named("toy/2").name) == ("toy/2", "toy/1", "toy/2")
+
+
+def test_a_newer_run_of_the_same_that_is_complete_stays_the_one_that_counts(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0"))
+    interrupted(desk, own("--seed", "0"), 2, "Complete")
+    interrupted(desk, own("--seed", "1"), 3)
+
+    [plan] = plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+
+    assert plan.start.earlier is None
+    assert "toy/3" in plan.start.note
 
 
 def test_what_it_came_from_is_recorded_before_it_starts(desk: Desk) -> None:

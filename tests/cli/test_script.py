@@ -265,10 +265,10 @@ def test_an_owner_has_no_fields_that_need_more_rights(tmp_path: Path) -> None:
     assert owned["metadata"]["ownerReferences"] == [{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u"}]
 
 
-def test_lines_of_the_made_job_are_those_of_its_document(tmp_path: Path) -> None:
+def test_mistakes_of_the_made_job_name_its_program_and_no_line_of_a_file_that_nobody_has(tmp_path: Path) -> None:
     given = program(tmp_path)
 
     document = document_of(given, local_job(given, "train", 1, Storage(uri="file:///here")), [])
 
     assert isinstance(document, Document)
-    assert document.file == "the job of train.py"
+    assert document.error(["spec", "template"], "it is wrong") == "the job of train.py: spec.template: it is wrong"

@@ -181,3 +181,23 @@ def test_annotations_that_are_not_evaluated_need_not_travel(tmp_path: Path) -> N
     exec(compile(file.read_text(), str(file), "exec"), names)
 
     exec(program_of(names["made"], {}), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("line", ["import lab", "import lab.gates", "from lab import gates", "from lab.gates import x"])
+@pytest.mark.parametrize("place", ["lab.py", "lab/__init__.py", "lab/gates.py"])
+def test_a_module_beside_the_notebook_that_it_imports_itself_is_named_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, place: str
+) -> None:
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    made: dict[str, Any] = {}
+    source = f"def learns() -> None:\n    import numpy\n    import json\n    {line}\n"
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
+    exec(compile(source, "<cell>", "exec"), made)
+
+    with pytest.raises(
+        InputError, match=r"^learns uses the module lab(\.gates)?, which is not installed and does not tr"
+    ):
+        program_of(made["learns"], {})

@@ -164,6 +164,10 @@ def test_a_file_that_a_function_names_travels_with_it_if_it_is_text(laptop: Lapt
             lambda: qtj.Job.from_program("train.py", "--seed 1"),
             "args is a list of words, and this is one text: write [",
         ),
+        (
+            lambda: qtj.Job.from_program("train.py", {"seed": 1}),  # type: ignore[arg-type]
+            'args is a list of words, and this is a dictionary: write ["--seed", 1], not {"seed": 1}',
+        ),
         (lambda: qtj.Job.from_program("train.py", name="My").run(), '--name: "My" cannot be the name of a job: it st'),
         (lambda: qtj.Job.from_program("train.py", workers=0).run(), "invalid value for '--workers'"),
         (lambda: qtj.Handle.here("lost"), "the job lost was not run in this folder: `qtj list` shows what was"),

@@ -156,6 +156,10 @@ def nameless() -> qtj.Job:
             lambda job: qtj.Study(job, {"rate": "0.1"}),
             'parameters: rate is one text: write a list of values, such as ["',
         ),
+        (
+            lambda job: qtj.Study(job, {"rate": 0.1}),  # type: ignore[dict-item]
+            "parameters: rate is one value: write a list of values, such as [0.1]",
+        ),
         (lambda job: qtj.Study(job, {"rate": []}).run(), "<stdin>:"),
         (lambda job: qtj.Study(job, RATES).best, "trial-study has not run yet: call run()"),
         (lambda job: qtj.Study(nameless(), RATES), "job.yaml: metadata.name: a job needs a name"),

@@ -1,5 +1,6 @@
 """A program without a job continues its own training only, and says what differs from the last one."""
 
+import fcntl
 import platform
 import sys
 from pathlib import Path
@@ -106,6 +107,35 @@ def test_another_experiment_starts_in_a_folder_of_its_own(
         " qtj-artifacts/program\n"
     ) in errors
     assert list((desk.folder / "qtj-artifacts/program/checkpoints/local").iterdir()), "the earlier one stays"
+
+
+def test_an_edit_that_is_undone_continues_what_was_interrupted_before_it(desk: Desk) -> None:
+    desk.interrupt("--seed", "4")
+    desk.write("ansatz.py", "LAYERS = 2\n")
+    desk.run("--seed", "4")
+    desk.write("ansatz.py", "LAYERS = 1\n")
+
+    code, output, errors = desk.run("--seed", "4")
+
+    assert (code, output) == (0, "[7.0, 7.0]\n"), errors
+    assert "resumed after epoch 1" in errors
+
+
+def test_a_process_beside_another_one_trains_in_a_folder_of_its_own(desk: Desk) -> None:
+    busy = desk.folder / "qtj-artifacts/program"
+    busy.mkdir(parents=True)
+    with (busy / ".active").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        code, _, errors = desk.run("--seed", "4")
+
+    assert code == 0, errors
+    assert (
+        "another process trains in qtj-artifacts/program, so this is a new training in qtj-artifacts/program-2"
+        in errors
+    )
+    assert [each.name for each in busy.iterdir()] == [".active"]
+    assert (desk.folder / "qtj-artifacts/program-2/result.json").exists()
 
 
 def test_who_asks_for_it_continues_another_program(desk: Desk) -> None:

@@ -96,6 +96,18 @@ def test_finish_stores_the_weights_before_it_checks_the_metrics(
     assert mended.weights.uri == weights.as_uri()
 
 
+def test_a_metric_that_is_not_finite_is_warned_of_once_when_it_is_first_seen(trainer: Trainer, tmp_path: Path) -> None:
+    compiled = 'model.compile("adam", loss="mse"'
+    lost = f'def nothing(y, p): return keras.ops.mean(y) * float("nan")\n{compiled}, metrics=[nothing]'
+
+    ended = run(trainer, tmp_path, KERAS_3.replace(compiled, lost))
+
+    assert "Epoch 3/3" in ended.output, ended.errors
+    warnings = [line for line in ended.errors.splitlines() if "was nan" in line]
+    assert len(warnings) == 1
+    assert "after epoch 1, the metric nothing was nan: training goes on, but program.finish" in warnings[0]
+
+
 def test_inference_of_a_program_fails_with_a_metric_that_is_not_finite(trainer: Trainer, tmp_path: Path) -> None:
     spoilt = KERAS_3.replace('report({"mse":', 'report({"worst": float("nan"), "mse":')
     trained = run(trainer, tmp_path, spoilt)

@@ -39,6 +39,7 @@ class Document:
         node: The same with positions.
         settings: Fields that the command line sets.
         data: ConfigMaps and Secrets of the file.
+        is_made: Whether it was made of a program: then its lines are in no file of the user.
     """
 
     manifest: dict[str, Any]
@@ -46,6 +47,7 @@ class Document:
     node: yaml.Node
     settings: Sequence[Setting] = ()
     data: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    is_made: bool = False
 
     @property
     def configs(self) -> Mapping[str, str]:
@@ -53,9 +55,11 @@ class Document:
         return digests_of(self.manifest, self.data)
 
     def where(self, path: FieldPath) -> str:
-        """Returns where a field is set: file and line, or the option that set it."""
+        """Returns where a field is set: file and line, or the option that set it, or the program it is made of."""
         setting = self._setting(path) or self._made_by(path)
-        return setting.name if setting else f"{self.file}:{self.line(path)}"
+        if setting:
+            return setting.name
+        return self.file if self.is_made else f"{self.file}:{self.line(path)}"
 
     def line(self, path: FieldPath) -> int:
         """Returns the line on which a field is written; for a missing field, that of its parent."""

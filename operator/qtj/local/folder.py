@@ -123,6 +123,14 @@ class Folder:
             return 0.0
 
     @property
+    def claimed(self) -> int:
+        """When a `qtj run` took it last, in nanoseconds since 1970; 0 if none has."""
+        try:
+            return (self.path / _MARK).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    @property
     def version(self) -> tuple[int, int, int] | None:
         """A value that differs between two records, even if the clock of the disk is coarse; None without a record."""
         try:

@@ -96,9 +96,14 @@ class History:
         """Returns the runs of a job, oldest first."""
         return sorted((run for run in self._listed(job) if run.folder.is_ours), key=lambda run: run.number)
 
+    def begun(self, job: str) -> Sequence[Run]:
+        """Returns the runs of a job that have started; the one that was started or continued last is at the end."""
+        found = (run for run in self.runs(job) if run.has_begun)
+        return sorted(found, key=lambda run: (run.folder.claimed, run.number))
+
     def latest(self, job: str) -> Run | None:
-        """Returns the last run of a job that has started."""
-        return next((run for run in reversed(self.runs(job)) if run.has_begun), None)
+        """Returns the run of a job that was started or continued last."""
+        return next(reversed(self.begun(job)), None)
 
     def name_of(self, job: str, folder: Folder) -> str:
         """Returns the name of the run in a folder; the job's name if it is not listed."""

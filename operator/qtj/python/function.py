@@ -8,14 +8,16 @@ import __future__
 
 import ast
 import builtins
+import importlib.util
 import inspect
 import linecache
 import math
 import symtable
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping
-from pathlib import PurePath
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePath
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -106,11 +108,14 @@ class _Parts:
 
     def _add_module(self, name: str, module: ModuleType) -> None:
         if not _is_installed(module.__name__):
-            raise InputError(
-                f"{self._whose} uses the module {module.__name__}, which is not installed and does not travel: write "
-                "a program in a file, with which the modules beside it travel, and use Job.from_program"
-            )
+            raise self._stays(module.__name__)
         self._imports[_import(f"import {module.__name__}", name, module.__name__)] = None
+
+    def _stays(self, module: str) -> InputError:
+        return InputError(
+            f"{self._whose} uses the module {module}, which is not installed and does not travel: write "
+            "a program in a file, with which the modules beside it travel, and use Job.from_program"
+        )
 
     def _add_definition(self, name: str, value: FunctionType | type) -> None:
         if origin := _importable(value):
@@ -121,6 +126,8 @@ class _Parts:
             self._sources[name] = f"{name} = {value.__name__}\n"
             return
         source = _source(value, self._whose)
+        if beside := next(filter(_is_beside, _imported(source)), None):
+            raise self._stays(beside)
         for each, found in _outside(source, value, self._whose):
             self.add(each, found)
         if _postpones(value):
@@ -254,6 +261,26 @@ def _is_installed(module: str) -> bool:
     file = getattr(found, "__file__", None)
     places = [file] if file else [*getattr(found, "__path__", ())]
     return any(_INSTALLED & {*PurePath(str(place)).parts} for place in places)
+
+
+def _imported(source: str) -> Iterator[str]:
+    """Yields the modules that a source imports itself."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+def _is_beside(module: str) -> bool:
+    """Tells whether a module is in the folder of the script or of the notebook: the program runs in another one."""
+    top, found = module.partition(".")[0], None
+    if top not in sys.stdlib_module_names:
+        with suppress(ImportError, ValueError):  # it is not here, or was made by hand
+            found = importlib.util.find_spec(top)
+    places: Iterable[object] = (found.submodule_search_locations or [found.origin]) if found else []
+    here = {Path.cwd(), Path(sys.path[0]).absolute()}
+    return any(PurePath(str(place)).parent in here for place in places)
 
 
 def _value(what: str, value: object) -> str:

@@ -250,6 +250,8 @@ def _path(given: str | Path | None) -> Path | None:
 def _words(given: Sequence[object], name: str) -> Sequence[str]:
     if isinstance(given, str):
         raise InputError(f'{name} is a list of words, and this is one text: write ["--seed", "1"], not "--seed 1"')
+    if isinstance(given, Mapping):
+        raise InputError(f'{name} is a list of words, and this is a dictionary: write ["--seed", 1], not {{"seed": 1}}')
     return [str(each) for each in given]
 
 

@@ -250,6 +250,8 @@ def _parameter(name: str, values: Iterable[Any] | Mapping[str, Any]) -> Mapping[
         return {"name": name, "range": dict(values)}
     if isinstance(values, str):
         raise InputError(f'parameters: {name} is one text: write a list of values, such as ["{values}"]')
+    if not isinstance(values, Iterable):
+        raise InputError(f"parameters: {name} is one value: write a list of values, such as [{values}]")
     return {"name": name, "values": [_plain(each) for each in values]}
 
 

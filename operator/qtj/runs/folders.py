@@ -141,7 +141,7 @@ def run_named(name: str | None) -> Run:
     runs = [run for run in history.runs(match["job"]) if match["number"] in {None, str(run.number)}]
     if not runs:
         raise NoRunError(_no_run(name, match["job"], history))
-    return next((run for run in reversed(runs) if run.has_begun), runs[-1])
+    return runs[-1] if match["number"] else history.latest(match["job"]) or runs[-1]
 
 
 def jobs_named(job: str | None) -> Sequence[str]:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from qtj.files.documents import Document
 from qtj.local.folder import OUTPUT, Folder, FolderError
-from qtj.local.history import History
+from qtj.local.history import History, Run
 from qtj.local.session import LocalJob
 from qtj.local.variables import Configs
 from qtj.runs.folders import folder_named
 from qtj.runs.programs import store_programs
-from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, start_of
+from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, is_same, start_of
 from qtj.terminal.errors import InputError
 
 __all__ = ["PreparedRun", "RunPlan", "claim", "detach", "mistakes_in", "plan_runs"]
@@ -172,14 +172,27 @@ def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
-        run = history.latest(job)
-        return EarlierRun.of(run.name, run.folder) if run else None
+        begun = history.begun(job)
+        last = EarlierRun.of(begun[-1].name, begun[-1].folder) if begun else None
+        if last is None or is_same(document, last):
+            return last
+        return _interrupted(document, begun[:-1]) or last  # of the same program before it was edited, or another seed
     if not place.is_active and not place.is_used:
         return None
     earlier = EarlierRun.of(history.name_of(job, place), place)
     if (held := earlier.record["metadata"]["name"]) != job:
         raise FolderError(f"{place.path} has a run of the job {held}, not of {job}: name another --artifacts")
     return earlier
+
+
+def _interrupted(document: Document, runs: Sequence[Run]) -> EarlierRun | None:
+    """Returns the newest run of the same job, if it was interrupted; `runs` are the oldest first."""
+    for run in reversed(runs):
+        with suppress(FolderError):  # it is active, or its record is damaged
+            earlier = EarlierRun.of(run.name, run.folder)
+            if is_same(document, earlier):
+                return earlier if is_resumable(document, earlier) else None
+    return None
 
 
 def detach(folders: Sequence[Folder]) -> bool:

@@ -8,6 +8,9 @@ interrupted      continues when it is the same program    continues unless the s
 Failed           starts over                              continues, as `spec.retry` does     starts over
 Complete         starts over                              trains on with more epochs, or      starts over
                                                           infers again when that changed
+
+If the last run was of another program or had other arguments, the newest one of the same counts in its place, if it was
+interrupted: `qtj.runs.prepare` finds it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +31,7 @@ from qtj_operator.api.reading import read_status
 from qtj_operator.api.sizes import without_sizes
 from qtj_operator.api.spec import IMMUTABLE
 
-__all__ = ["EarlierRun", "Start", "is_resumable", "start_of"]
+__all__ = ["EarlierRun", "Start", "is_resumable", "is_same", "start_of"]
 
 _OF_NO_CONSEQUENCE = {"suspend", "retry"}
 _EPOCHS = "--epochs"
@@ -97,7 +100,7 @@ class Start:
 
 def is_resumable(document: Document, earlier: EarlierRun | None) -> bool:
     """Returns whether a run was interrupted, and its job is still the same."""
-    return earlier is not None and earlier.phase == INTERRUPTED and _is_same(document, earlier)
+    return earlier is not None and earlier.phase == INTERRUPTED and is_same(document, earlier)
 
 
 def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, alongside: bool) -> Start:
@@ -120,7 +123,7 @@ def start_of(document: Document, earlier: EarlierRun | None, *, resume: bool, al
     if is_resumable(document, earlier):
         note = f"continues {earlier.name}, which was interrupted: --fresh starts over"
         return replace(_resumed(document, earlier), note=note)
-    if alongside and earlier.phase == "Complete" and _is_same(document, earlier):
+    if alongside and earlier.phase == "Complete" and is_same(document, earlier):
         return replace(_resumed(document, earlier), note=f"{earlier.name} is Complete already: --fresh trains it again")
     return replace(start_over, note=_note_on_restart(document, earlier))
 
@@ -242,10 +245,11 @@ def _epochs(value: Any) -> list[int]:
     return found
 
 
-def _is_same(document: Document, earlier: EarlierRun) -> bool:
+def is_same(document: Document, earlier: EarlierRun) -> bool:
+    """Returns whether a run is of the same job, with the same program and data."""
     manifest, record = document.manifest, earlier.record
     same_place = manifest["metadata"]["namespace"] == record["metadata"]["namespace"]
-    return same_place and not list(_changed(document, earlier))
+    return same_place and next(_changed(document, earlier), None) is None
 
 
 def _note_on_restart(document: Document, earlier: EarlierRun) -> str:

@@ -82,4 +82,4 @@ def document_of(program: Program, manifest: Mapping[str, Any], settings: Sequenc
     """
     name = f"the job of {program.path.name}"
     node = next(documents_of(name, json.dumps(manifest, indent=1, ensure_ascii=False)))
-    return with_settings(Document(value_of(node), name, node), settings)
+    return with_settings(Document(value_of(node), name, node, is_made=True), settings)

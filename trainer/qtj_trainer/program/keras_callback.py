@@ -6,6 +6,7 @@ the program has it: they begin anew in `on_train_begin`, and get their stored st
 """
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ __all__ = ["training_callback"]
 _LAST_WEIGHTS = (
     "EarlyStopping found epoch %(best)d the best and leaves the weights of the last epoch in the model: with "
     "restore_best_weights=True it puts those of epoch %(best)d back"
+)
+
+_NOT_FINITE = (
+    "after epoch %d, the metric %s was %s: training goes on, but program.finish and program.report refuse such a number"
 )
 
 log = logging.getLogger("qtj_trainer")
@@ -58,6 +63,8 @@ class _Reporter:
         self._batches = 0
         self._others: list[Any] = []
         self._place: EpochPlace | None = None
+        self._named: set[str] = set()
+        """Metrics that were not finite."""
 
     def set_model(self, model: object) -> None:
         """Finds the other callbacks, and puts this one after them. Refuses a model that is not stored."""
@@ -161,8 +168,17 @@ class _Reporter:
             return
         self._check(logs)
         scores = {name: float(value) for name, value in (logs or {}).items()}
+        self._warn_of_lost(epoch + 1, scores)
         last = Epoch(epoch + 1, self._step, scores.get("loss", float("nan")), scores, 0.0)
         stops = bool(self.model.stop_training)
         ran_out = not stops and self._batches < (self.params.get("steps") or 0)
         self._training.ran_out = ran_out
         self._training.end_fitted_epoch(last, is_last=stops or ran_out)
+
+    def _warn_of_lost(self, epoch: int, scores: Mapping[str, float]) -> None:
+        """Warns once of each metric that is not finite. Training goes on: a later epoch may have a number."""
+        lost = {name: value for name, value in scores.items() if not math.isfinite(value)}
+        if self._training.replica.cluster.leads:
+            for name in sorted(lost.keys() - self._named):
+                log.warning(_NOT_FINITE, epoch, name, lost[name])
+        self._named |= lost.keys()

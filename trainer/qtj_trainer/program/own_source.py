@@ -4,8 +4,13 @@ A job is one experiment, whatever happens to its program; without a job, the pro
 
     qtj-artifacts/program       the first training
     qtj-artifacts/program-2     the next one: the first has finished, or its program, arguments or data were others
+
+The newest training of the same program, arguments and data continues, if it was interrupted. Each process keeps others
+out of its folder: several are often started side by side, one for each seed.
 """
 
+import fcntl
+import os
 import sys
 from collections.abc import Mapping
 from itertools import count, takewhile
@@ -24,6 +29,9 @@ __all__ = ["Place", "place_of", "running_source"]
 _DEFAULT = Path("qtj-artifacts/program")
 _CHECKPOINTS = "checkpoints/local"
 _RESULT = "result.json"
+_LOCK = ".active"
+_OURS: dict[Path, int] = {}
+"""Folders that this process trains in, with the descriptors of their locks."""
 
 Place = tuple[str, str]
 """An address of artifacts, and a sentence about why it is this one; empty if there is nothing to say."""
@@ -58,7 +66,33 @@ def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Pl
     if given:
         _check(open_store(given), source, environment)
         return given, ""
-    return _next_folder(source, environment)
+    return _free_folder(source, environment)
+
+
+def _free_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
+    found = _next_folder(source, environment)
+    if environment.get("TF_CONFIG") or _is_ours(Path(found[0])):  # workers that were started by hand share a folder
+        return found
+    free = next(each for each in map(_folder, count(1)) if not each.exists() and _is_ours(each))
+    return str(free), f"another process trains in {found[0]}, so this is a new training in {free}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Takes a folder for the life of this process; tells whether no other process has it."""
+    path = folder.absolute()
+    if path in _OURS:
+        return True
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        _OURS[path] = lock
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(_OURS.pop(path))
+        return False
+    except OSError:  # a disk without locks, or a folder that cannot be written to, which is reported later
+        return True
+    return True
 
 
 def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
@@ -69,16 +103,22 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
     last, after = _folder(used[-1]), str(_folder(used[-1] + 1))
     if environment.get(RESUME):
         return str(last), ""
+    same = next((each for each in map(_folder, reversed(used)) if source and _is_of(each, source)), None)
+    if same and not (same / _RESULT).exists():
+        return str(same), ""
     number, earlier = recorded_in(open_store(str(last)))
     if (last / _RESULT).exists():
         more = f"{RESUME}=1 and more epochs would continue it"
         return after, f"the training in {last} is finished, and this one is stored in {after}: {more}"
     if source is None or not number:
         return after, f"the training in {last} may be of another program, so this one starts in {after}"
-    if changed := changes_of(earlier, source, is_job=False):
-        words = "; ".join(changed)
-        return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
-    return str(last), ""
+    words = "; ".join(changes_of(earlier, source, is_job=False))
+    return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
+
+
+def _is_of(folder: Path, source: ProgramSource) -> bool:
+    number, earlier = recorded_in(open_store(str(folder)))
+    return bool(number) and not changes_of(earlier, source, is_job=False)
 
 
 def _check(store: Store, source: ProgramSource | None, environment: Mapping[str, str]) -> None:

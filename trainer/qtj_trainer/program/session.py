@@ -21,7 +21,7 @@ from qtj_trainer.program.program_log import show_log
 from qtj_trainer.program.source_record import SourceRecord
 from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replica.replica import Replica
-from qtj_trainer.replica.signals import Stop, exit_now
+from qtj_trainer.replica.signals import Stop, exit_interrupted, exit_now
 from qtj_trainer.replica.termination import report_error
 from qtj_trainer.storage import read_uri
 from qtj_trainer.stored.artifacts import Address, read_verified
@@ -29,6 +29,9 @@ from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.tracer import patch_tracer
 
 __all__ = ["Session"]
+
+_INTERRUPTED = "interrupted: the same command continues from the last checkpoint"
+_INTERRUPTED_EARLY = "interrupted before the first checkpoint: the same command starts over"
 
 log = logging.getLogger("qtj_trainer")
 
@@ -134,6 +137,8 @@ class Session:
                 raise problem  # noqa: TRY301  the context manager translates it
         except TrainerError as translated:
             self._fail(translated)
+        except KeyboardInterrupt:
+            self._end_interrupted()
         except BaseException:  # noqa: BLE001  as without this hook, but without teardown, which may wait for peers
             # The traceback above starts with this file, which does not help the program's author.
             sys.__excepthook__(kind, problem.with_traceback(traceback), traceback)
@@ -151,8 +156,20 @@ class Session:
         report_error(self._environment, str(problem))
         self._leave(problem.exit_code)
 
+    def _end_interrupted(self) -> NoReturn:
+        """Ends a program after Ctrl-C, which is no mistake: a traceback would hide what to do next."""
+        is_kept = self.replica.telemetry.progress.checkpoint_step
+        print(_INTERRUPTED if is_kept else _INTERRUPTED_EARLY, file=sys.stderr, flush=True)  # noqa: T201  as `report_error`
+        sys.stdout.flush()
+        self._flush()
+        exit_interrupted()
+
     def _leave(self, code: int) -> NoReturn:
-        """Ends a process that has failed, once its last epochs are sent. It may not have joined its job yet."""
+        """Ends a process that has failed."""
+        self._flush()
+        exit_now(code)
+
+    def _flush(self) -> None:
+        """Sends the last epochs. The process may not have joined its job yet."""
         if replica := getattr(self, "replica", None):
             replica.tracked.flush()
-        exit_now(code)

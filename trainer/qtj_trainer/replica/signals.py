@@ -26,7 +26,7 @@ from typing import NoReturn
 
 from qtj_trainer.errors import StoppedError
 
-__all__ = ["Stop", "block_sigterm", "exit_now"]
+__all__ = ["Stop", "block_sigterm", "exit_interrupted", "exit_now"]
 
 _POLL = 0.05
 """Seconds between two checks of the clock."""
@@ -37,18 +37,31 @@ _SPARE_STEPS = 3
 
 _AUTOGRAPH = "__autograph_generated_file"
 
+_INTERRUPTED = 128 + signal.SIGINT
+"""The exit code that a shell has for a program that SIGINT has ended."""
+
 
 def exit_now(code: int) -> NoReturn:
-    """Ends the process without the teardown of Python and TensorFlow, which may wait for lost peers.
+    """Ends the process without the teardown of Python and TensorFlow, which may wait for lost peers."""
+    _delete_autograph()
+    os._exit(code)
 
-    That teardown would delete the source files of AutoGraph's modules, so they are deleted here.
-    """
+
+def exit_interrupted() -> NoReturn:
+    """Ends the process as Ctrl-C ends others: a shell that runs it in a loop ends then too."""
+    _delete_autograph()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGINT)
+    os._exit(_INTERRUPTED)  # the first process of a container is not ended by a signal
+
+
+def _delete_autograph() -> None:
+    """Deletes the source files of AutoGraph's modules, as the teardown of Python would."""
     for name, module in list(sys.modules.items()):
         # Only the files that this process has loaded: nothing is deleted by the name of a folder or by a pattern.
         if name.startswith(_AUTOGRAPH) and module.__file__:
             with suppress(OSError):
                 Path(module.__file__).unlink()
-    os._exit(code)
 
 
 def block_sigterm() -> None:

@@ -68,7 +68,8 @@ static const char *find_buffers(Call *c) {
     if (f->given.count + f->results.count != c->count) return OTHER;
     Sizes sizes = qtj_sizes(c->circuit);
     for (int i = 0; i < c->count; i++) {
-        const Buffer *b = c->buffers[i] = i < f->given.count ? f->given.buffers[i] : f->results.buffers[i - f->given.count];
+        int64_t result = i - f->given.count;
+        const Buffer *b = c->buffers[i] = result < 0 ? f->given.buffers[i] : f->results.buffers[result];
         if (i == 0) c->batch = b->rank == 2 ? (long)b->dims[0] : -1;
         if (c->batch < 0 || (b->type != FLOAT && b->type != DOUBLE)) return OTHER;
         if (elements(b) != elements_of(KINDS[i], &sizes, c->batch)) return OTHER;

@@ -67,7 +67,7 @@ def test_the_libraries_of_the_arm64_wheels_are_for_arm64(dist: Path, tmp_path: P
     machines = {path.name: path.read_bytes()[18:20] for path in tmp_path.rglob("*.so")}
 
     arm64 = (183).to_bytes(2, "little")  # EM_AARCH64 of the ELF header
-    names = ("libqtj_fused.so", "libqtj_loopback.so", "libqtj_op.so", "libqtj_tracer.so")
+    names = ("libqtj_fused.so", "libqtj_loopback.so", "libqtj_op.so", "libqtj_tracer.so", "libqtj_xla.so")
     assert machines == dict.fromkeys(names, arm64)
 
 

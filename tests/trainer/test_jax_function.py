@@ -1,7 +1,10 @@
 """The function of JAX: values, gradients and second derivatives are those of Cirq, and a vmap is one call."""
 
+import gc
+import re
 import subprocess
 import sys
+import weakref
 from typing import Any
 
 import cirq
@@ -10,13 +13,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import qtj_simulator.jax
 from qtj_simulator.fused.engine import Engine
 from qtj_simulator.jax import expectation_function
+from qtj_simulator.xla import can_call
 from tests.trainer.circuits import Case
 from tests.trainer.face_cases import CASE, FIRST, NO_INPUTS, SECOND, A, B, X, Y
 
 RANDOM = np.random.default_rng(5)
 ROWS, WEIGHTS = RANDOM.uniform(-2, 2, (3, 2)), RANDOM.uniform(-2, 2, 2)
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "python"], autouse=True)
+def by_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Custom calls of XLA, which are built here, and the way through Python of other versions and of GPUs."""
+    assert can_call()
+    monkeypatch.setattr(qtj_simulator.jax, "can_call", lambda: request.param)
+    return bool(request.param)
 
 
 def function_of(case: Case) -> Any:
@@ -94,11 +107,23 @@ def test_a_vmap_is_one_call_with_the_values_and_gradients_of_many(
     calls = list[str]()
     for name in ("values", "gradients"):
         monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
+    many = jax.jit(jax.vmap(step, axes))
 
-    found = jax.jit(jax.vmap(step, axes))(x, w)
+    found = many(x, w)
 
     jax.tree.map(lambda many, *each: np.testing.assert_allclose(many, np.stack(each), atol=2e-5), found, *singles)
+    calls += re.findall(r"custom_call @qtj_simulator\.(\w+)", many.lower(x, w).as_text())
     assert calls == ["values", "gradients"]
+
+
+def test_a_vmap_in_a_vmap_is_one_call() -> None:
+    function = function_of(CASE)
+    x, w = RANDOM.uniform(-2, 2, (4, 3, 2)), RANDOM.uniform(-2, 2, (5, 2))
+
+    found = jax.vmap(lambda each: jax.vmap(lambda row: function(row, each))(x))(w)
+
+    singles = [[function(row, each) for row in x] for each in w]
+    np.testing.assert_allclose(found, np.array(singles), atol=1e-5)
 
 
 def counted(method: Any, calls: list[str]) -> Any:
@@ -107,6 +132,21 @@ def counted(method: Any, calls: list[str]) -> Any:
         return method(*given)
 
     return call
+
+
+def test_a_compiled_program_outlives_the_function_that_made_it() -> None:
+    rows, weights = jnp.array(ROWS), jnp.array(WEIGHTS)
+    function = function_of(CASE)
+    gone = weakref.ref(function)
+    compiled = jax.jit(function).lower(rows, weights).compile()
+    del function
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+    gc.collect()
+
+    found = compiled(rows, weights)
+
+    assert gone() is None
+    np.testing.assert_allclose(found, CASE.values(ROWS, WEIGHTS).reshape(3, 2), atol=1e-5)
 
 
 def test_what_it_has_not_is_refused() -> None:

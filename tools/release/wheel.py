@@ -21,7 +21,7 @@ PACKAGES = {
 
 _COMMAND = "quantumtrainingjob"
 LIBRARIES = {
-    "quantumtrainingjob_simulator": {"libqtj_fused.so", "libqtj_op.so"},
+    "quantumtrainingjob_simulator": {"libqtj_fused.so", "libqtj_op.so", "libqtj_xla.so"},
     "quantumtrainingjob_trainer": {"libqtj_loopback.so", "libqtj_tracer.so"},
 }
 """The native libraries of each distribution that has some; its wheels are for one platform each."""

@@ -1,6 +1,7 @@
 """Expectation values as a function of JAX: under jit, vmap and grad, with second derivatives by reverse mode."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import cirq
@@ -9,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from qtj_simulator.fused.engine import Engine
 from qtj_simulator.groups import Groups
 from qtj_simulator.specification import Readouts, Symbols
+from qtj_simulator.xla import CompiledGroups, can_call, once_for_groups, results_of
 
 __all__ = ["expectation_function"]
 
@@ -50,7 +53,7 @@ def expectation_function(
         ValueError: If the circuit has other symbols.
     """
     groups = Groups(circuit, readouts, inputs=inputs, weights=weights, threads=threads, device=device)
-    values = _values(groups)
+    values = _values(_caller(groups))
 
     def expectation(inputs: ArrayLike, weights: ArrayLike) -> jax.Array:
         double = jnp.result_type(inputs, weights) == jnp.float64
@@ -66,42 +69,41 @@ def expectation_function(
     return expectation
 
 
-def _values(groups: Groups) -> Function:
-    slopes = _slopes(groups)
-    return _differentiable(
-        lambda x, w: _called(groups.values, _like((*x.shape[:-1], groups.readouts), x), x, w), slopes
-    )
+def _caller(groups: Groups) -> Callable[[str], Function]:
+    """Returns what makes a method a function of JAX: by custom calls of XLA, or else through Python."""
+    on_processor = type(groups.engine(np.dtype("float32"), apart=False)) is Engine
+    if on_processor and jax.default_backend() == "cpu" and can_call():
+        compiled = CompiledGroups(groups)
+        return lambda method: once_for_groups(getattr(compiled, method))
+    return partial(_through_python, groups)
 
 
-def _slopes(groups: Groups) -> Function:
-    curvature = _differentiable(
-        lambda x, w, u, by: _called(groups.curvature, (_as(x), _as(w), _as(u)), x, w, u, *by), _no_third_derivatives
-    )
-    return _differentiable(lambda x, w, u: _called(groups.gradients, (_as(x), _as(w)), x, w, u), curvature)
+def _values(made: Callable[[str], Function]) -> Function:
+    curvature = _differentiable(made("curvature"), _no_third_derivatives)
+    slopes = _differentiable(made("gradients"), curvature)
+    return _differentiable(made("values"), slopes)
 
 
 def _differentiable(function: Function, backward: Function) -> Function:
     """Returns the function with its gradients, which `backward` computes from its arguments and the upstream ones."""
     made = jax.custom_vjp(function)
-    made.defvjp(lambda *given: (made(*given), given), lambda given, upstream: backward(*given, upstream))
+    made.defvjp(
+        lambda *given: (made(*given), given), lambda given, upstream: backward(*given, *jax.tree.leaves(upstream))
+    )
     return made
 
 
-def _called(function: Function, result: Any, *given: jax.Array) -> Any:
-    """Calls a function of NumPy arrays, once for all groups that `vmap` makes."""
+def _through_python(groups: Groups, method: str) -> Function:
+    """Returns a method for arrays of JAX; it is called once for all groups that `vmap` makes."""
 
     def on_arrays(*arrays: Any) -> Any:
-        return function(*map(np.asarray, arrays))
+        return getattr(groups, method)(*map(np.asarray, arrays))
 
-    return jax.pure_callback(on_arrays, result, *given, vmap_method="expand_dims")
+    def call(*given: jax.Array) -> Any:
+        results = results_of(method, groups.readouts, given)
+        return jax.pure_callback(on_arrays, results, *given, vmap_method="expand_dims")
 
-
-def _like(shape: tuple[int, ...], other: jax.Array) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, other.dtype)  # type: ignore[no-untyped-call]
-
-
-def _as(other: jax.Array) -> jax.ShapeDtypeStruct:
-    return _like(other.shape, other)
+    return call
 
 
 def _no_third_derivatives(*_: Any) -> NoReturn:

@@ -2,7 +2,8 @@
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
@@ -15,13 +16,15 @@ from qtj_simulator.fused.packed import packed
 from qtj_simulator.fused.plan import Plan
 from qtj_simulator.fused.program import compile_plans
 
-__all__ = ["Engine", "lanes", "lent_memory", "shared_memory"]
+__all__ = ["LAYERS", "Engine", "Opening", "lanes", "lent_memory", "shared_memory"]
 
 Array = NDArray[Any]
 
 _KEEP_BYTES = 64 << 20
 _FROM_THE_BUDGET = ctypes.c_size_t(-1).value
-_OF_ITS_OWN = -1
+LAYERS = count()
+"""The numbers of the layers and engines of this process: two with one number share their states."""
+
 _NO_MEMORY = b"out of memory"
 """How each sentence of the library begins that more memory would have prevented."""
 
@@ -50,6 +53,16 @@ def shared_memory() -> int:
 def lent_memory() -> int:
     """Returns the bytes that the budget of this process allows its engines to keep for gradients."""
     return int(library().qtj_lent())
+
+
+class Opening(NamedTuple):
+    """What `qtj_open` takes: who calls it with the same again gets the same circuit, as long as that is open."""
+
+    plan: bytes
+    layer: int
+    variant: str
+    threads: int
+    keep_bytes: int
 
 
 class Engine:
@@ -85,9 +98,10 @@ class Engine:
         self._library = library()
         handle = ctypes.c_void_p()
         keep = _FROM_THE_BUDGET if keep_bytes is None else keep_bytes
-        data = packed(compile_plans(plans))
+        self.opening = Opening(packed(compile_plans(plans)), next(LAYERS), variant, threads, keep)
+        data, layer = self.opening[:2]
         self._check(
-            self._library.qtj_open(data, len(data), _OF_ITS_OWN, variant.encode(), threads, keep, ctypes.byref(handle))
+            self._library.qtj_open(data, len(data), layer, variant.encode(), threads, keep, ctypes.byref(handle))
         )
         self._handle = handle
         finalize(self, self._library.qtj_close, handle)

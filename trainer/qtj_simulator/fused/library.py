@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.gates import UnsupportedError
 
-__all__ = ["FILE", "OPERATIONS", "Pointers", "library", "pointers"]
+__all__ = ["CALLS", "FILE", "OPERATIONS", "Pointers", "library", "pointers"]
 
 FILE = Path(os.environ.get("QTJ_FUSED_LIBRARY", Path(__file__).parent / "native" / "libqtj_fused.so"))
 """Where `python -m qtj_simulator.fused.build` and the wheels put it. $QTJ_FUSED_LIBRARY names another one."""
 
 OPERATIONS = FILE.with_name("libqtj_op.so")
 """The same as operations of TensorFlow, beside it."""
+
+CALLS = FILE.with_name("libqtj_xla.so")
+"""The same as custom calls of XLA, beside it."""
 
 _DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 _SENTENCE = ctypes.c_char_p

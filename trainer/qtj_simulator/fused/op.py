@@ -2,7 +2,6 @@
 
 import ctypes
 from functools import cache
-from itertools import count
 from typing import Any, NoReturn
 from weakref import finalize
 
@@ -10,7 +9,7 @@ import tensorflow as tf
 
 from qtj_simulator.cpu import default_threads
 from qtj_simulator.engines import Precision
-from qtj_simulator.fused.engine import lanes
+from qtj_simulator.fused.engine import LAYERS, lanes
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.library import OPERATIONS, library
 from qtj_simulator.fused.packed import packed
@@ -20,9 +19,6 @@ from qtj_simulator.fused.shape import Shape, Tuning, tunings_for
 from qtj_simulator.specification import Specification
 
 __all__ = ["FusedOp", "operations"]
-
-_numbers = count()
-"""The numbers of the layers of this process."""
 
 
 class FusedOp:
@@ -49,7 +45,7 @@ class FusedOp:
         self._readouts = len(asked.readouts)
         self._attributes: dict[str, Any] = {
             "plan": packed(compile_plans(_plans(self.circuit, self.plan, precision))),
-            "layer": next(_numbers),
+            "layer": next(LAYERS),
         }
         finalize(self, library().qtj_rest, self._attributes["layer"])
 

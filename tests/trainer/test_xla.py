@@ -1,0 +1,82 @@
+"""Custom calls of XLA: a program has the circuit in it, and what does not fit is one sentence."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import export
+
+from qtj_simulator import xla
+from qtj_simulator.groups import Groups
+from qtj_simulator.jax import expectation_function
+from tests.trainer.face_cases import CASE
+
+ROWS, WEIGHTS = np.array([[0.3, -0.4], [1.2, 0.7]]), np.array([0.5, -1.1])
+EXPORTED = [export.DisabledSafetyCheck.custom_call(f"qtj_simulator.{method}") for method in ("values", "gradients")]
+ELSEWHERE = """
+import sys
+import numpy as np
+from jax import export
+from qtj_simulator.xla import can_call
+assert can_call()
+program = export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
+print(program.call(*(np.array(each, np.float32) for each in ([[0.3, -0.4], [1.2, 0.7]], [0.5, -1.1]))).tolist())
+"""
+
+
+def attributes(dtype: str = "float32") -> dict[str, Any]:
+    groups = Groups(CASE.circuit, CASE.readouts, inputs=CASE.inputs, weights=CASE.weights, threads=1)
+    calls = xla.CompiledGroups(groups).engine(np.dtype(dtype), apart=False)
+    return {**calls._attributes, "layer": np.int64(1 << 40)}  # a circuit that nobody has opened
+
+
+def call_of_values() -> Any:
+    assert xla.can_call()
+    result = xla.results_of("values", 2, [jnp.array(ROWS)])
+    return jax.ffi.ffi_call("qtj_simulator.values", result)
+
+
+def test_a_program_computes_in_a_process_that_never_saw_the_circuit(tmp_path: Path) -> None:
+    function = expectation_function(CASE.circuit, CASE.readouts, inputs=CASE.inputs, weights=CASE.weights, threads=1)
+    slopes = jax.jit(jax.grad(lambda x, w: function(x, w).sum()))
+    rows, weights = jnp.array(ROWS), jnp.array(WEIGHTS)
+    exported = export.export(slopes, disabled_checks=EXPORTED)(rows, weights)
+    (tmp_path / "program").write_bytes(exported.serialize())
+
+    found = subprocess.check_output([sys.executable, "-c", ELSEWHERE, str(tmp_path / "program")], text=True)
+
+    np.testing.assert_allclose(json.loads(found), slopes(rows, weights), atol=1e-6)
+
+
+def test_arrays_of_another_circuit_are_refused() -> None:
+    call = call_of_values()
+
+    np.testing.assert_allclose(
+        call(jnp.array(ROWS), jnp.array(WEIGHTS), **attributes()), CASE.values(ROWS, WEIGHTS).reshape(2, 2), atol=1e-5
+    )
+    for rows, weights in ((ROWS[:, :1], WEIGHTS), (ROWS, WEIGHTS[:1]), (ROWS[0], WEIGHTS), (ROWS.astype(int), WEIGHTS)):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="the arrays of the call are not those of the circuit"):
+            call(jnp.array(rows), jnp.array(weights), **attributes())
+
+
+def test_a_damaged_plan_and_a_call_without_one_are_refused() -> None:
+    call = call_of_values()
+    given = attributes()
+    damaged = given["plan"].copy()
+    damaged[-1] ^= 1
+
+    for wrong, sentence in ((given | {"plan": damaged}, "the fused engine: "), ({}, "the call has other attributes")):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=sentence):
+            call(jnp.array(ROWS), jnp.array(WEIGHTS), **wrong)
+
+
+def test_without_the_library_there_are_no_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xla, "CALLS", tmp_path / "libqtj_xla.so")
+
+    assert not xla.can_call.__wrapped__()

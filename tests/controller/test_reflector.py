@@ -231,7 +231,7 @@ async def front() -> AsyncIterator[Front]:
 
 @pytest.fixture
 async def fronted(front: Front, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ApiClient]:
-    monkeypatch.setattr("qtj_operator.cluster.reflector._PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("qtj_operator.cluster.reflector.PAUSE_SECONDS", 0.01)
     settings = kubernetes.Configuration(host=f"http://127.0.0.1:{front.port}")
     api = ApiClient(kubernetes.ApiClient(settings), Metrics())
     yield api
@@ -270,7 +270,7 @@ async def test_what_vanished_while_events_were_missed_is_gone_after_the_next_lis
 async def test_a_watch_that_is_silent_for_too_long_is_asked_for_anew(
     front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api._SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.api.SILENCE_SECONDS", 0.1)
     async with watching(fronted, "lab"):
         await soon(lambda: len(front.since) >= 3, "further watches")
 

@@ -31,10 +31,10 @@ LATER = 300
 async def test_what_was_undone_is_gone_and_what_follows_is_seen(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api._SILENCE_SECONDS", 2)
-    monkeypatch.setattr("qtj_operator.cluster.reflector._UNHEARD_SECONDS", 2)
-    monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 2)
-    monkeypatch.setattr("qtj_operator.cluster.watch._SILENCE_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.api.SILENCE_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.reflector.UNHEARD_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.session.UNHEARD_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.watch.SILENCE_SECONDS", 2)
     machine, backup = Machine(programs, tmp_path), tmp_path / "backup"
     with machine.started() as server:
         prepare(server)

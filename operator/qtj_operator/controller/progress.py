@@ -50,14 +50,18 @@ class Poller(ABC):
         patience: Seconds for which a change of the step alone is kept back: what else there is changes with an epoch
             or a checkpoint.
         pause: Seconds until a follower is asked again, if it is its turn.
+
+    Attributes:
+        period: See above.
+        patience: See above.
     """
 
     def __init__(
         self, hint: Callable[[Key], None], period: float, *, patience: float = 0.0, pause: float = 0.0
     ) -> None:
         self._hint = hint
-        self._period = period
-        self._patience = patience
+        self.period = period
+        self.patience = patience
         self._pause = pause
         self._hinted: dict[_Asked, tuple[Progress, float]] = {}
         self._asked: dict[Key, Mapping[ReplicaId, str]] = {}
@@ -94,11 +98,11 @@ class Poller(ABC):
         limit = asyncio.Semaphore(_PARALLEL)
         while True:
             asked = [(key, *each) for key, replicas in self._asked.items() for each in replicas.items()]
-            turns = [(key, *each) for key in self._followers for each in self._turn(key, time.monotonic())]
+            turns = [(key, *each) for key in self._followers for each in self.turn(key, time.monotonic())]
             await asyncio.gather(*(self._ask(limit, *each) for each in (*asked, *turns)))
-            await asyncio.sleep(self._period)
+            await asyncio.sleep(self.period)
 
-    def _turn(self, key: Key, now: float) -> list[tuple[ReplicaId, str]]:
+    def turn(self, key: Key, now: float) -> list[tuple[ReplicaId, str]]:
         """Returns the followers of a job that are asked in this round: those that were not asked for the longest.
 
         None before the leader has answered: where programs have no endpoint, or are out of reach, each request takes
@@ -155,4 +159,4 @@ class Poller(ABC):
         before, since = self._hinted[asked]
         if replace(answered, step=before.step) != before:
             return True
-        return answered != before and time.monotonic() - since >= self._patience
+        return answered != before and time.monotonic() - since >= self.patience

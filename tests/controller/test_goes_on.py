@@ -13,7 +13,7 @@ from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.lab import Lab
-from tests.controller.test_reflector import soon
+from tests.controller.waiting import soon
 
 
 async def test_what_ended_with_an_error_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from qtj_operator.api.names import Role
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
 from qtj_operator.core.heard import Heard
+from tests.controller.waiting import soon
 
 KEY: Key = ("lab", "qcnn")
 CHIEF = ReplicaId(Role.CHIEF, 0)
@@ -58,14 +59,6 @@ async def polling(poller: ProgressPoller) -> AsyncIterator[asyncio.Task[None]]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def soon(holds: Callable[[], bool], seconds: float = 20) -> None:
-    for _ in range(int(seconds * 100)):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s")
 
 
 async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:

@@ -21,17 +21,10 @@ from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.go_between import Wire
 from tests.controller.served import served
+from tests.controller.waiting import soon
 
 SERVICES = Resource.SERVICES
 LABELS = {LABEL_JOB: "qcnn"}
-
-
-async def soon(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    for _ in range(int(seconds * 100)):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 class Watching:

@@ -18,7 +18,8 @@ from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, Machine, Programs
 from tests.controller.operator_process import EXAMPLE
 from tests.controller.test_outage import prepare
-from tests.controller.test_reflector import LABELS, soon
+from tests.controller.test_reflector import LABELS
+from tests.controller.waiting import soon
 
 pytestmark = pytest.mark.slow  # three starts of etcd and kube-apiserver
 

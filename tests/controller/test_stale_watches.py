@@ -6,7 +6,8 @@ import pytest
 
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError
-from tests.controller.test_reflector import Front, a_service, front, fronted, soon, watching
+from tests.controller.test_reflector import Front, a_service, front, fronted, watching
+from tests.controller.waiting import soon
 
 __all__ = ["front", "fronted"]
 

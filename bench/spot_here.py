@@ -7,19 +7,25 @@ node and for an image.
 import os
 import re
 import signal
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-
-from tests.local.laptop import Laptop, eventually
+from typing import Any
 
 _TRIALS = 3
+_SECONDS = 300.0
+"""How long to wait for what takes some seconds."""
 _PLAIN = """
+import os
 import time
 from qtj_trainer import Program
 
+print(f"process {os.getpid()}", flush=True)
 program = Program(epochs=100000)
 
 import numpy as np
@@ -31,9 +37,11 @@ for epoch in program.epochs():
     print(f"step {time.time()}", flush=True)
 """
 _TENSORFLOW = """
+import os
 import time
 from qtj_trainer import Program
 
+print(f"process {os.getpid()}", flush=True)
 program = Program(epochs=100000)
 
 import tensorflow as tf
@@ -89,39 +97,61 @@ def main() -> None:
 
 def _gap(program: str) -> float:
     """Returns the seconds from the end of a worker to the next step."""
-    with _laptop(program) as laptop:
-        running = laptop.start("run", "spot.py", "--workers", "2")
-        eventually(lambda: len(_steps(laptop, 1)) >= 20, seconds=300)
-        killed = laptop.worker(1)
-        before = _steps(laptop, 1)[-1]
+    with _folder(program) as folder, _started(folder, "--workers", "2"):
+        _until(lambda: len(_steps(folder, 1)) >= 20)
+        killed = int(_log(folder, "worker-1.1").partition("process ")[2].split()[0])
+        before = _steps(folder, 1)[-1]
         os.kill(killed, signal.SIGKILL)
-        eventually(lambda: _steps(laptop, 2), seconds=300)
-        after = _steps(laptop, 2)[0]
-        running.interrupt()
-        running.end()
-    return after - before
+        _until(lambda: _steps(folder, 2))
+        return _steps(folder, 2)[0] - before
 
 
 def _checkpoint_seconds(size: int) -> float:
-    with _laptop(_CHECKPOINT.replace("SIZE", str(size))) as laptop:
-        ended = laptop.start("run", "spot.py").end(seconds=300)
-        if ended.code:
-            raise SystemExit(ended.errors)
-        text = (laptop.artifacts("spot") / "logs/spot-worker-0.1.log").read_text()
-    return float(text.rpartition("took ")[2].split()[0])
+    with _folder(_CHECKPOINT.replace("SIZE", str(size))) as folder:
+        with _started(folder) as running:
+            if running.wait(_SECONDS):
+                raise SystemExit((folder / "output").read_text())
+        return float(_log(folder, "worker-0.1").rpartition("took ")[2].split()[0])
 
 
-def _steps(laptop: Laptop, attempt: int) -> list[float]:
-    log = laptop.artifacts("spot") / f"logs/spot-worker-0.{attempt}.log"
-    return [float(each) for each in re.findall(r"step (\d+\.\d+)\n", log.read_text())] if log.exists() else []
+def _steps(folder: Path, attempt: int) -> list[float]:
+    return [float(each) for each in re.findall(r"step (\d+\.\d+)\n", _log(folder, f"worker-0.{attempt}"))]
+
+
+def _log(folder: Path, name: str) -> str:
+    """Returns what a replica has written in an attempt."""
+    log = folder / f"qtj-artifacts/spot/1/logs/spot-{name}.log"
+    return log.read_text() if log.exists() else ""
 
 
 @contextmanager
-def _laptop(program: str) -> Iterator[Laptop]:
-    """A folder with the program; what it has started ends with the block."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+def _folder(program: str) -> Iterator[Path]:
+    """A folder with the program."""
+    with tempfile.TemporaryDirectory() as folder:
         Path(folder, "spot.py").write_text(program)
-        yield Laptop(Path(folder), stack)
+        yield Path(folder)
+
+
+@contextmanager
+def _started(folder: Path, *options: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Runs the program; the run ends with the block, and with it what it has started."""
+    words = [sys.executable, "-m", "qtj", "run", "spot.py", *options]
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("QTJ_", "TF_"))}
+    with (folder / "output").open("wb") as output:
+        running = subprocess.Popen(words, cwd=folder, env=variables, stdout=output, stderr=output)
+    try:
+        yield running
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.wait(_SECONDS)
+
+
+def _until(holds: Callable[[], Any]) -> None:
+    last = time.monotonic() + _SECONDS
+    while not holds():
+        if time.monotonic() > last:
+            raise SystemExit(f"it takes longer than {_SECONDS:.0f} s")
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 from qtj_contract.captures import MOST_CAPTURES, CaptureRecord
 from qtj_contract.values import UNREADABLE, count, finite, readable, text
 
-__all__ = ["PROGRESS_LIMIT", "PROGRESS_PATH", "Progress", "activity_in", "named_numbers"]
+__all__ = ["PROGRESS_LIMIT", "PROGRESS_PATH", "EpochNumbers", "Progress", "activity_in", "named_numbers"]
 
 PROGRESS_PATH = "/progress"
 """HTTP path on the metrics port that answers with a `Progress` as JSON."""

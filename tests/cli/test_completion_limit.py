@@ -4,14 +4,18 @@ import time
 
 import pytest
 
-from qtj.commands.names import _answered
+from qtj.commands.names import namespaces
+
+NAMES = "qtj.cluster.names.namespace_names"
+"""What asks the cluster."""
 
 
 @pytest.mark.parametrize("written", ["soon", "nan", "inf", "-1", "0", "1e9", ""])
 def test_a_limit_that_is_no_time_counts_as_not_set(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
     monkeypatch.setenv("QTJ_COMPLETION_SECONDS", written)
+    monkeypatch.setattr(NAMES, lambda: ["lab"])
 
-    assert _answered(lambda: ["qcnn"]) == ["qcnn"]
+    assert namespaces("") == ["lab"]
 
 
 def test_a_cluster_that_does_not_answer_has_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,6 +23,8 @@ def test_a_cluster_that_does_not_answer_has_no_names(monkeypatch: pytest.MonkeyP
 
     def ask() -> list[str]:
         time.sleep(60)
-        return ["qcnn"]
+        return ["lab"]
 
-    assert _answered(ask) == []
+    monkeypatch.setattr(NAMES, ask)
+
+    assert namespaces("") == []

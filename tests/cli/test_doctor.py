@@ -75,7 +75,7 @@ def test_an_address_that_a_run_refuses_is_refused_before_anything_is_checked(
 
 
 def test_an_import_that_takes_too_long_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(software, "_IMPORT_SECONDS", 0.01)
+    monkeypatch.setattr(software, "IMPORT_SECONDS", 0.01)
 
     finding = run_check("TensorFlow", software.CHECKS["TensorFlow"])
 
@@ -84,7 +84,7 @@ def test_an_import_that_takes_too_long_is_not_called_missing(monkeypatch: pytest
 
 
 def test_artifacts_that_do_not_answer_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(software, "_WRITE_SECONDS", 0.01)
+    monkeypatch.setattr(software, "WRITE_SECONDS", 0.01)
 
     finding = software.artifacts("artifacts")
 
@@ -92,9 +92,9 @@ def test_artifacts_that_do_not_answer_are_missing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_engine_that_was_not_built_is_named_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = software._ENGINE.replace("library()", "library(FILE.with_name('lost.so'))")
-    monkeypatch.setattr(software, "_ENGINE", lost)
-    monkeypatch.setattr(software, "_IMPORT_SECONDS", 600.0)  # on a busy machine, the imports take minutes
+    lost = software.ENGINE.replace("library()", "library(FILE.with_name('lost.so'))")
+    monkeypatch.setattr(software, "ENGINE", lost)
+    monkeypatch.setattr(software, "IMPORT_SECONDS", 600.0)  # on a busy machine, the imports take minutes
 
     line = str(run_check("engine", software.CHECKS["engine"]))
 
@@ -107,7 +107,9 @@ def test_only_what_a_run_needs_makes_it_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], level: Level, code: int
 ) -> None:
     finding = Finding("Python", level, "3.9", "install another")
-    monkeypatch.setattr("qtj.doctor.doctor._findings", lambda _: iter([replace(finding, level=Level.OK), finding]))
+    monkeypatch.setattr(machine, "CHECKS", {"Python": lambda: replace(finding, level=Level.OK)})
+    monkeypatch.setattr(software, "CHECKS", {"another": lambda: finding})
+    monkeypatch.setattr("qtj.doctor.cluster.cluster", lambda: replace(finding, level=Level.OK))
 
     ended = run_doctor(None, None)
 

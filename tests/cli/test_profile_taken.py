@@ -167,7 +167,7 @@ async def test_an_attempt_that_ends_before_the_profile_is_stored_ends_the_wait(
 
 
 async def test_a_job_that_never_reports_the_profile_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj.profile.take._STORED_WITHIN", -10.0)
+    monkeypatch.setattr("qtj.profile.take.STORED_WITHIN", -10.0)
     training = Training(outcome=lambda _: {"state": "Running"})
 
     sentence = await refusal(training)

@@ -5,13 +5,13 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from qtj.report.comparison import differences
 from qtj_contract.origin import Origin
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.stored_source import stored_files
 from qtj_report.artifacts import with_programs
 from qtj_report.comparison_page import comparison_page
 from qtj_report.content import Content, Repetition
-from qtj_report.differences import differences
 from qtj_report.page import run_page
 from tests.cli.qtj import qtj
 from tests.cli.test_report import Left

@@ -145,7 +145,7 @@ def test_who_waits_for_a_lock_is_told_who_has_it_when_its_file_is_gone(
     with ThreadPoolExecutor() as pool, path.open("a+") as opened_before:
         with lock.held(path):
             path.unlink()
-            waiting = pool.submit(lock._take, opened_before, path)
+            waiting = pool.submit(lock.take, opened_before, path)
             sentence = said.get(timeout=60)
         waiting.result()
 

@@ -140,12 +140,12 @@ class Kubelet:
             spec = {**self._pod(name)["spec"], "nodeName": "node-1"}
             conditions = [{"type": kind, "status": "True"} for kind in ("ContainersReady", "Ready")]
             statuses = [{"name": each["name"], "ready": True, "state": {"running": {}}} for each in spec["containers"]]
-            self._status(name, phase="Running", podIP="10.0.0.7", conditions=conditions, containerStatuses=statuses)
+            self.sets(name, phase="Running", podIP="10.0.0.7", conditions=conditions, containerStatuses=statuses)
             self._client.edit(Resource.PODS, self._namespace, name, spec=spec)
 
     def ends(self, pod: str, exit_code: int, says: TerminationMessage | None = None) -> None:
         ended = {"exitCode": exit_code, "reason": "Error", "message": says.to_json() if says else ""}
-        self._status(
+        self.sets(
             pod,
             phase="Failed" if exit_code else "Succeeded",
             containerStatuses=[{"name": "trainer", "state": {"terminated": ended}}],
@@ -174,5 +174,5 @@ class Kubelet:
     def _pod(self, name: str) -> Object:
         return self._client.store.find(Resource.PODS, self._namespace, name)
 
-    def _status(self, name: str, **status: Any) -> None:
+    def sets(self, name: str, **status: Any) -> None:
         self._client.edit(Resource.PODS, self._namespace, name, status=status)

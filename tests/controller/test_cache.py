@@ -1,5 +1,8 @@
 """What the operator has in mind of the cluster: always the newest state, in whatever order states arrive."""
 
+import gc
+from enum import Enum
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -30,6 +33,18 @@ def version(cache: Cache, name: str = "qcnn-worker-0") -> str | None:
 
 def names(cache: Cache, **labels: str) -> list[str]:
     return [obj["metadata"]["name"] for obj in cache.select(PODS, "lab", labels)]
+
+
+def texts(holder: object) -> set[str]:
+    """All texts that an object keeps, however deep."""
+    met: dict[int, object] = {}
+    left = [holder]
+    while left:
+        each = left.pop()
+        if id(each) not in met and not isinstance(each, type | Enum | FunctionType | ModuleType):
+            met[id(each)] = each
+            left += [*gc.get_referents(each), *(each if isinstance(each, dict) else ())]
+    return {each for each in met.values() if isinstance(each, str)}
 
 
 def test_an_older_state_never_replaces_a_newer_one() -> None:
@@ -164,14 +179,16 @@ def test_it_is_filled_once_every_resource_was_listed_even_if_there_is_nothing() 
 
 
 def test_nothing_is_left_of_what_is_gone_but_a_bounded_memory_of_uids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj_operator.controller.cache._MOST_GONE", 10)
+    monkeypatch.setattr("qtj_operator.controller.cache.MOST_GONE", 10)
     cache = Cache()
     for number in range(100):
         cache.put(PODS, pod(2 * number, str(number), uid=str(number)))
         cache.remove(PODS, pod(2 * number + 1, str(number), uid=str(number)))
 
-    kept = cache._kept[PODS]
-    assert (len(kept.objects), len(kept._of_job), len(kept._gone)) == (0, 0, 10)
+    assert cache.has_lost_a_child(("lab", "qcnn")) is False
+    kept = texts(cache)
+    assert not kept & {"lab", "qcnn"}
+    assert {text for text in kept if text.isdecimal()} == {str(number) for number in range(90, 100)}
 
 
 def test_what_no_decision_reads_is_dropped_and_a_job_stays_whole_but_for_its_managed_fields() -> None:

@@ -247,7 +247,7 @@ async def test_nothing_is_left_in_doubt_of_a_job_that_is_gone(far: Far) -> None:
 
     assert await far.client.get(JOBS, "lab", "qcnn") is None
     assert isinstance(far.client, CachedClient)
-    assert far.client._unconfirmed == {}
+    assert far.client.unconfirmed == {}
 
 
 async def test_what_is_not_watched_is_read_from_the_server(far: Far) -> None:

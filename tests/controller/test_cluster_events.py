@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from qtj.monitor.show import _new
+from qtj.monitor.show import new_events
 from tests.controller.cluster_jobs import Place, rest_of
 
 LATER = "2100-01-01T12:00:00Z"
@@ -67,7 +67,7 @@ def test_an_event_of_the_newer_api_that_happens_again_is_followed() -> None:
     known: set[str] = set()
     looks = [{"metadata": {"name": "a"}, "series": {"count": count}} for count in (2, 2, 3)]
 
-    assert [list(_new([event], known)) for event in looks] == [[looks[0]], [], [looks[2]]]
+    assert [list(new_events([event], known)) for event in looks] == [[looks[0]], [], [looks[2]]]
 
 
 def test_programs_read_a_list_of_events(place: Place) -> None:

@@ -63,7 +63,7 @@ def test_all_workers_are_asked_to_start_with_the_same_step(place: Place, workers
 
 def test_a_program_reads_the_record(place: Place, workers: tuple[ProfileRequests, ...]) -> None:
     command = place.start("profile", "qcnn", "-o", "json")
-    wait_until(lambda: workers[0]._waiting, 120, "the request")
+    wait_until(lambda: workers[0].waiting, 120, "the request")
     taken = workers[0].close()
     assert taken is not None
     record = {"name": taken.name, "state": "Failed", "error": "worker-0: TensorFlow's profiler: busy"}

@@ -3,7 +3,7 @@
 import json
 
 from qtj_contract import Heartbeat
-from qtj_operator.controller.contact import Contact
+from qtj_operator.controller.progress import Contact
 from qtj_operator.core.heard import Heard
 
 ANSWER = json.dumps({"epoch": 1, "step": 40, "stepAge": 2.0})

@@ -21,7 +21,7 @@ async def probing() -> Watched:
     await running(lab, **ELASTIC)
     lab.waits(seconds=601)
     await lab.settles()
-    lab.kubelet._status("qcnn-worker-2", phase="Pending", conditions=[NO_ROOM])
+    lab.kubelet.sets("qcnn-worker-2", phase="Pending", conditions=[NO_ROOM])
     await lab.settles()
     return lab
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 
-from qtj_operator.cluster.leader import _Election
+from qtj_operator.cluster.leader import Election
 from tests.controller.virtual_time import run
 
 LEASE_SECONDS = 15
@@ -52,7 +52,7 @@ async def seconds_without_renewal(lock: Any) -> float:
     async def nothing() -> None:
         """The work, which waits for its end."""
 
-    election = _Election(lock, nothing, lambda _: None, deposed.set)
+    election = Election(lock, nothing, lambda _: None, deposed.set)
     candidate = asyncio.create_task(election.run())
     await deposed.wait()
     candidate.cancel()

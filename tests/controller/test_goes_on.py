@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 
 from qtj_operator.cluster import reflector, scope
-from qtj_operator.cluster.scope import _again
+from qtj_operator.cluster.scope import run_again
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.lab import Lab
-from tests.controller.test_reflector import soon
+from tests.controller.waiting import soon
 
 
 async def test_what_ended_with_an_error_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scope, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(scope, "AGAIN_SECONDS", 0.0)
     errors: list[Exception] = [RecursionError(), KeyError("metadata")]
 
     async def run() -> None:
         if errors:
             raise errors.pop()
 
-    await asyncio.wait_for(_again(run, "the watch of jobs"), 5)
+    await asyncio.wait_for(run_again(run, "the watch of jobs"), 5)
     assert errors == []
 
 
@@ -33,7 +33,7 @@ async def test_what_the_api_server_refuses_for_good_ends_the_operator() -> None:
         raise ApiError(404, "NotFound", "the CRD is gone")
 
     with pytest.raises(ApiError, match="the CRD is gone"):
-        await _again(run, "the watch of jobs")
+        await run_again(run, "the watch of jobs")
 
 
 class OnePoisoned:
@@ -60,7 +60,7 @@ class OnePoisoned:
 
 
 async def test_a_watch_of_children_that_an_object_has_ended_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reflector, "_LONGEST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(reflector, "LONGEST_PAUSE_SECONDS", 0.0)
     world: Any = OnePoisoned()
     task = asyncio.create_task(reflector.Reflector(world, Resource.PODS, None, world).run())
     try:
@@ -71,7 +71,7 @@ async def test_a_watch_of_children_that_an_object_has_ended_begins_again(monkeyp
 
 
 async def test_a_resync_that_fails_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj_operator.controller.runtime._RESYNC_SECONDS", 0.01)
+    monkeypatch.setattr("qtj_operator.controller.runtime.RESYNC_SECONDS", 0.01)
     lab, asked = Lab(), list[None]()
 
     async def listed(*_: Any, **__: Any) -> Sequence[Object]:

@@ -29,7 +29,8 @@ from qtj_operator.manifests.probe import probe_pod
 from tests.controller.api_objects import connected, pod, service
 from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.served import served
-from tests.controller.test_reflector import LABELS, SERVICES, soon, watching
+from tests.controller.test_reflector import LABELS, SERVICES, watching
+from tests.controller.waiting import soon
 from tests.jobs import a_job
 
 JOB = a_job(workers=2, inference={})

@@ -88,7 +88,7 @@ async def test_of_large_jobs_few_are_asked_for_at_a_time_and_of_small_ones_many_
 
 
 async def test_a_list_may_take_long_if_each_of_its_pages_is_soon_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.session._ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr("qtj_operator.cluster.session.ANSWER_SECONDS", 5.0)
     now = asyncio.get_running_loop().time
     server = Paged([large(f"l{number}", uid=str(number), resourceVersion="7") for number in range(4)])
     monkeypatch.setattr(server, "pause", 2.0)

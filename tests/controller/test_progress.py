@@ -18,6 +18,7 @@ from qtj_operator.api.names import Role
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
 from qtj_operator.core.heard import Heard
+from tests.controller.waiting import soon
 
 KEY: Key = ("lab", "qcnn")
 CHIEF = ReplicaId(Role.CHIEF, 0)
@@ -60,14 +61,6 @@ async def polling(poller: ProgressPoller) -> AsyncIterator[asyncio.Task[None]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def soon(holds: Callable[[], bool], seconds: float = 20) -> None:
-    for _ in range(int(seconds * 100)):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s")
-
-
 async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
     said = Progress(epoch=3, epochs=25, step=120, loss=0.25)
     hints: list[Key] = []
@@ -85,7 +78,7 @@ async def test_what_the_leader_says_is_known_and_its_job_is_looked_at() -> None:
 async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_a_checkpoint_always() -> None:
     hints: list[Key] = []
     poller = ProgressPoller(hints.append)
-    poller._period = 0.01
+    poller.period = 0.01
     said = [Progress(epoch=1, step=1)]
     poller.ask(KEY, {CHIEF: LEADER}, {})
 
@@ -104,7 +97,7 @@ async def test_the_step_alone_is_worth_a_look_only_now_and_then_and_an_epoch_or_
         assert await after(Progress(epoch=2, step=3)) == 2
         assert await after(Progress(epoch=2, step=4, checkpoint_step=4)) == 3
         assert await after(Progress(epoch=2, step=5, checkpoint_step=4)) == 3
-        poller._patience = 0
+        poller.patience = 0
         await soon(lambda: len(hints) == 4)
 
 
@@ -268,7 +261,7 @@ server.serve_forever()
 async def test_a_process_that_is_stopped_is_told_from_one_that_is_gone() -> None:
     """The kernel of a stopped process still takes its connections."""
     poller = ProgressPoller(lambda _: None)
-    poller._period = 0.01
+    poller.period = 0.01
     poller.ask(KEY, {CHIEF: LEADER}, {})
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", _SERVER, stdout=subprocess.PIPE)
     assert process.stdout
@@ -304,14 +297,17 @@ async def test_whoever_is_not_asked_any_more_is_forgotten() -> None:
         assert poller.heard(KEY, CHIEF) is None
 
 
-def test_followers_are_asked_in_turn() -> None:
+async def test_followers_are_asked_in_turn() -> None:
     poller = ProgressPoller(lambda _: None)
     followers = {ReplicaId(Role.WORKER, index): f"127.0.0.{10 + index}" for index in range(1, 21)}
     poller.ask(KEY, {CHIEF: LEADER}, followers)
-    assert poller._turn(KEY, 0.0) == [], "their leader has told nothing yet"
-    poller._latest[KEY, CHIEF] = Progress(epoch=1)
+    assert poller.turn(KEY, 0.0) == [], "their leader has told nothing yet"
+    poller.ask(KEY, {CHIEF: LEADER}, {})
+    async with leader(Progress(epoch=1).to_json), polling(poller):
+        await soon(lambda: poller.latest(KEY, CHIEF) is not None)
+    poller.ask(KEY, {CHIEF: LEADER}, followers)
 
-    rounds = [{replica.index for replica, _ in poller._turn(KEY, now)} for now in (0.0, 5.0, 10.0, 15.0, 31.0)]
+    rounds = [{replica.index for replica, _ in poller.turn(KEY, now)} for now in (0.0, 5.0, 10.0, 15.0, 31.0)]
 
     assert [len(each) for each in rounds] == [8, 8, 4, 0, 8]
     assert rounds[0] | rounds[1] | rounds[2] == set(range(1, 21))
@@ -323,7 +319,7 @@ async def test_what_a_follower_tells_is_no_reason_to_look_and_known_until_it_is_
     poller = ProgressPoller(hints.append)
     follower = ReplicaId(Role.WORKER, 1)
     said = json.dumps({"epoch": 1, "step": 7, "stepTimes": {"seconds": 1, "own": 0.5, "steps": 9, "span": 9}})
-    poller._period = 0.01
+    poller.period = 0.01
     poller.ask(KEY, {CHIEF: LEADER}, {follower: OTHER})
 
     async with leader(Progress(epoch=1).to_json), leader(lambda: said, OTHER), polling(poller):

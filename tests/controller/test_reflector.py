@@ -21,17 +21,10 @@ from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.go_between import Wire
 from tests.controller.served import served
+from tests.controller.waiting import soon
 
 SERVICES = Resource.SERVICES
 LABELS = {LABEL_JOB: "qcnn"}
-
-
-async def soon(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    for _ in range(int(seconds * 100)):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 class Watching:
@@ -231,7 +224,7 @@ async def front() -> AsyncIterator[Front]:
 
 @pytest.fixture
 async def fronted(front: Front, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ApiClient]:
-    monkeypatch.setattr("qtj_operator.cluster.reflector._PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("qtj_operator.cluster.reflector.PAUSE_SECONDS", 0.01)
     settings = kubernetes.Configuration(host=f"http://127.0.0.1:{front.port}")
     api = ApiClient(kubernetes.ApiClient(settings), Metrics())
     yield api
@@ -270,7 +263,7 @@ async def test_what_vanished_while_events_were_missed_is_gone_after_the_next_lis
 async def test_a_watch_that_is_silent_for_too_long_is_asked_for_anew(
     front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api._SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.api.SILENCE_SECONDS", 0.1)
     async with watching(fronted, "lab"):
         await soon(lambda: len(front.since) >= 3, "further watches")
 

@@ -18,7 +18,8 @@ from tests.controller.api_objects import connected, service
 from tests.controller.apiserver import ApiServer, Machine, Programs
 from tests.controller.operator_process import EXAMPLE
 from tests.controller.test_outage import prepare
-from tests.controller.test_reflector import LABELS, soon
+from tests.controller.test_reflector import LABELS
+from tests.controller.waiting import soon
 
 pytestmark = pytest.mark.slow  # three starts of etcd and kube-apiserver
 
@@ -31,10 +32,10 @@ LATER = 300
 async def test_what_was_undone_is_gone_and_what_follows_is_seen(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api._SILENCE_SECONDS", 2)
-    monkeypatch.setattr("qtj_operator.cluster.reflector._UNHEARD_SECONDS", 2)
-    monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 2)
-    monkeypatch.setattr("qtj_operator.cluster.watch._SILENCE_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.api.SILENCE_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.reflector.UNHEARD_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.session.UNHEARD_SECONDS", 2)
+    monkeypatch.setattr("qtj_operator.cluster.watch.SILENCE_SECONDS", 2)
     machine, backup = Machine(programs, tmp_path), tmp_path / "backup"
     with machine.started() as server:
         prepare(server)

@@ -78,7 +78,7 @@ async def test_a_crowd_waits_and_no_connection_of_it_is_dropped(port: int) -> No
 
 
 async def test_a_connection_ends_though_its_client_says_nothing(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_LIFETIME_SECONDS", 0.2)
+    monkeypatch.setattr(server, "LIFETIME_SECONDS", 0.2)
 
     def silent() -> bytes:
         with connections(port, 1, b"GET /") as (one,):

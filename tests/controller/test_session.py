@@ -102,8 +102,8 @@ async def test_a_watch_that_does_not_advance_is_asked_for_from_a_version_that_ha
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """kopf lists all jobs only after that answer."""
-    monkeypatch.setattr("qtj_operator.cluster.session._UNHEARD_SECONDS", 0.2)
-    monkeypatch.setattr("qtj_operator.cluster.session._BETWEEN_WATCHES_SECONDS", 0)
+    monkeypatch.setattr("qtj_operator.cluster.session.UNHEARD_SECONDS", 0.2)
+    monkeypatch.setattr("qtj_operator.cluster.session.BETWEEN_WATCHES_SECONDS", 0)
     async with session(server.transport, Metrics(), lambda *_: None) as http:
         for version in ("7", "7", "8"):
             await http.get(f"{server.url}{JOBS}?watch=true&resourceVersion={version}")

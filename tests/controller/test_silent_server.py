@@ -26,7 +26,7 @@ async def transport() -> AsyncIterator[kubernetes.ApiClient]:
 async def test_a_request_without_an_answer_ends_with_a_timeout(
     transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.api._TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.api.TIMEOUT_SECONDS", 0.1)
 
     with pytest.raises(ApiError) as refused:
         await ApiClient(transport, Metrics()).get(Resource.PODS, "lab", "a")
@@ -38,7 +38,7 @@ async def test_a_request_without_an_answer_ends_with_a_timeout(
 async def test_a_lease_without_an_answer_is_trouble_that_names_the_timeout(
     transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.lease._ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.lease.ANSWER_SECONDS", 0.1)
     lease = Lease("qtj-operator", "lab", "ours", transport)
 
     await lease.get("qtj-operator", "lab")
@@ -53,7 +53,7 @@ async def test_a_lease_without_an_answer_is_trouble_that_names_the_timeout(
 async def test_events_without_an_answer_end_with_a_timeout(
     transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj.cluster.request._SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj.cluster.request.SILENCE_SECONDS", 0.1)
 
     with pytest.raises(ApiError, match="the API server cannot be reached"):
         await events_in(transport, "lab")
@@ -62,7 +62,7 @@ async def test_events_without_an_answer_end_with_a_timeout(
 async def test_a_log_without_an_answer_ends_with_a_timeout_unless_it_is_followed(
     transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj.cluster.pod_log._SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj.cluster.pod_log.SILENCE_SECONDS", 0.1)
 
     with pytest.raises(ApiError, match="the API server cannot be reached"):
         await anext(read_log(transport, "lab", "a", "trainer"))

@@ -31,7 +31,7 @@ async def placed(lab: Lab, **template: Any) -> None:
     await lab.settles()
     for pod in lab.pods:
         conditions = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": "2030-01-01T12:00:00Z"}]
-        lab.kubelet._status(pod, phase="Pending", conditions=conditions)
+        lab.kubelet.sets(pod, phase="Pending", conditions=conditions)
 
 
 async def test_the_status_says_what_the_last_event_says() -> None:

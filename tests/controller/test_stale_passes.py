@@ -90,8 +90,8 @@ async def test_nothing_is_kept_of_a_job_that_is_deleted_with_its_children() -> N
     assert await lab.passes() is None
 
     assert [lab.cache.select(resource, None, {}) for resource in CACHED] == [[]] * len(CACHED)
-    assert lab.cache._lost_children == set()
-    assert lab.cached._unconfirmed == {}
+    assert lab.cache.lost_children == set()
+    assert lab.cached.unconfirmed == {}
 
 
 async def test_nothing_is_decided_before_everything_is_listed() -> None:

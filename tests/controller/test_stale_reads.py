@@ -92,7 +92,7 @@ async def test_a_pass_that_finds_pods_of_another_operator_ends_and_the_next_one_
     """It has read the job before, and would delete the pods of the next attempt as those of another one."""
     lab = await restarted_by_another_operator()
     for name in names:
-        lab.cached._unconfirm(PODS, {"metadata": {"name": name, "namespace": "lab", "labels": LABELS}})
+        lab.cached.unconfirm(PODS, {"metadata": {"name": name, "namespace": "lab", "labels": LABELS}})
     pods = [pod["metadata"]["uid"] for pod in lab.cluster.store.select(PODS, None, {})]
     lab.client.calls.clear()
 

@@ -6,7 +6,8 @@ import pytest
 
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError
-from tests.controller.test_reflector import Front, a_service, front, fronted, soon, watching
+from tests.controller.test_reflector import Front, a_service, front, fronted, watching
+from tests.controller.waiting import soon
 
 __all__ = ["front", "fronted"]
 
@@ -40,8 +41,8 @@ async def test_a_watch_of_a_version_that_the_server_does_not_have_ends_with_a_li
     front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """kube-apiserver accepts it, and is silent."""
-    monkeypatch.setattr("qtj_operator.cluster.api._SILENCE_SECONDS", 0.1)
-    monkeypatch.setattr("qtj_operator.cluster.reflector._UNHEARD_SECONDS", 0.3)
+    monkeypatch.setattr("qtj_operator.cluster.api.SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.reflector.UNHEARD_SECONDS", 0.3)
     front.version, front.objects = 100, [a_service("a", 90)]
     async with watching(fronted, "lab") as seen:
         await soon(seen.is_("a"), "the first list")
@@ -59,8 +60,8 @@ async def test_a_watch_that_fails_again_and_again_is_asked_for_less_and_less_oft
     reflector = watching(fronted, "lab")
     async with reflector as seen:
         await soon(lambda: front.since == ["10"], "a watch")
-        pauses = [seen.reflector._failed(ApiError(500, "InternalError", "no")) for _ in range(20)]
-        busy = seen.reflector._failed(ApiError(429, "TooManyRequests", "busy", retry_after=7))
+        pauses = [seen.reflector.failed(ApiError(500, "InternalError", "no")) for _ in range(20)]
+        busy = seen.reflector.failed(ApiError(429, "TooManyRequests", "busy", retry_after=7))
 
     assert pauses == sorted(pauses)
     assert (pauses[0], pauses[1]) == (0.01, 0.02)
@@ -71,7 +72,7 @@ async def test_a_watch_that_fails_again_and_again_is_asked_for_less_and_less_oft
 async def test_a_proxy_that_ends_every_watch_at_once_is_asked_after_a_pause(
     front: Front, fronted: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.reflector._PAUSE_SECONDS", 60)
+    monkeypatch.setattr("qtj_operator.cluster.reflector.PAUSE_SECONDS", 60)
     for _ in range(3):
         front.events.put_nowait(None)
     async with watching(fronted, "lab"):

@@ -17,7 +17,7 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.apiserver import free_port
 from tests.controller.served import served
-from tests.controller.test_reflector import soon
+from tests.controller.waiting import soon
 
 GROUP, PLURAL = "quantumtraining.dev", "quantumtrainingjobs"
 GROUPS: Object = {

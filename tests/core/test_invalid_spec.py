@@ -199,9 +199,9 @@ def test_a_variable_may_be_as_long_as_linux_allows(monkeypatch: pytest.MonkeyPat
     job = new_job(workers=2).job
     text = f"TF_CONFIG={tf_config(job, job.leader)}\0"
 
-    monkeypatch.setattr(invalid_spec, "_MAX_VARIABLE", len(text))
+    monkeypatch.setattr(invalid_spec, "MAX_VARIABLE", len(text))
     fits = invalid_spec.tf_config_too_long(job)
-    monkeypatch.setattr(invalid_spec, "_MAX_VARIABLE", len(text) - 1)
+    monkeypatch.setattr(invalid_spec, "MAX_VARIABLE", len(text) - 1)
     sentence = invalid_spec.tf_config_too_long(job)
 
     assert fits is None

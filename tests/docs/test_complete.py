@@ -5,7 +5,7 @@ import re
 from qtj_contract import Progress
 from qtj_operator.api.conditions import FAILURES, ConditionType, Reason
 from qtj_operator.controller.metrics import Metrics
-from qtj_trainer.replica.telemetry import _GAUGES, Telemetry
+from qtj_trainer.replica.telemetry import GAUGES, Telemetry
 from tests.docs.blocks import rows
 from tools.docs.files import ROOT, linked_files
 from tools.docs.site import CHAPTERS
@@ -47,7 +47,7 @@ def test_every_metric_is_described() -> None:
     telemetry.step(telemetry.progress)
     telemetry.clock.recent.add(1.0, 0.5)
 
-    exported |= {f"qtj_training_{name}" for name in _GAUGES} | {family.name for family in telemetry.collect()}
+    exported |= {f"qtj_training_{name}" for name in GAUGES} | {family.name for family in telemetry.collect()}
     assert exported == METRICS
 
 

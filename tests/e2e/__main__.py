@@ -124,7 +124,7 @@ def main(words: Sequence[str]) -> int:
     names = options.names or (*DEFAULT, *(RARE if options.rare else ()))
     with World(NAMESPACE) as world:
         for number in range(options.repeat):
-            _round(checks, world, names, random.Random(options.seed + number) if number else None)
+            run_round(checks, world, names, random.Random(options.seed + number) if number else None)
     if not options.names:
         with checks.scenario("rights"):
             rights(checks, since)
@@ -136,7 +136,7 @@ def main(words: Sequence[str]) -> int:
     return 1 if checks.failed or not checks.passed else 0
 
 
-def _round(checks: Checks, world: World, names: Sequence[str], chance: random.Random | None) -> None:
+def run_round(checks: Checks, world: World, names: Sequence[str], chance: random.Random | None) -> None:
     def operator(checks: Checks, world: World) -> None:
         killed_operator(checks, world, chance)
 

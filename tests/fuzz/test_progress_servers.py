@@ -10,7 +10,8 @@ from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.cluster.progress import ProgressPoller
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.progress import Poller
-from tests.controller.test_progress import CHIEF, KEY, LEADER, polling, soon
+from tests.controller.test_progress import CHIEF, KEY, LEADER, polling
+from tests.controller.waiting import soon
 from tests.fuzz.corpus import mutants, new_seed
 
 pytestmark = pytest.mark.slow

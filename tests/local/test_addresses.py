@@ -16,7 +16,7 @@ ANOTHER = """
 import sys
 from qtj.local import addresses
 
-addresses._PORTS = [int(port) for port in sys.argv[1:]]
+addresses.PORTS = [int(port) for port in sys.argv[1:]]
 try:
     print(addresses.PortLease().take())
 except addresses.NoFreePortError as problem:
@@ -47,7 +47,7 @@ def test_another_run_never_gets_a_port_that_is_taken(lease: PortLease, tmp_path:
 def test_the_end_of_one_lease_leaves_the_ports_of_another_taken(
     lease: PortLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(addresses, "_PORTS", [lease.take()])
+    monkeypatch.setattr(addresses, "PORTS", [lease.take()])
     PortLease().close()
 
     with pytest.raises(NoFreePortError):
@@ -56,17 +56,17 @@ def test_the_end_of_one_lease_leaves_the_ports_of_another_taken(
 
 def test_a_port_can_be_taken_again_after_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = PortLease(), PortLease()
-    monkeypatch.setattr(addresses, "_PORTS", [first.take()])
+    monkeypatch.setattr(addresses, "PORTS", [first.take()])
     first.close()
 
-    assert second.take() in addresses._PORTS
+    assert second.take() in addresses.PORTS
 
     second.close()
 
 
 def test_a_port_on_which_a_program_listens_is_not_taken(lease: PortLease, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((HOST, 0)) as server:
-        monkeypatch.setattr(addresses, "_PORTS", [server.getsockname()[1]])
+        monkeypatch.setattr(addresses, "PORTS", [server.getsockname()[1]])
 
         with pytest.raises(NoFreePortError):
             lease.take()

@@ -41,7 +41,7 @@ def pod() -> dict[str, Any]:
 def test_a_pod_that_waits_until_tensorflow_is_loaded_has_a_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_PLACED_AFTER", 0.0)
+    monkeypatch.setattr(module, "PLACED_AFTER", 0.0)
     placed = asyncio.run(_placed(tmp_path))
 
     assert placed["spec"]["nodeName"] == "laptop"

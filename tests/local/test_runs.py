@@ -163,11 +163,12 @@ def test_links_that_lead_nowhere_hide_no_other_run(laptop: Laptop) -> None:
 
 def test_two_runs_elsewhere_at_once_are_both_listed(here: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
     history = History()
-    monkeypatch.setattr(history, "_next_number", lambda _: 1)  # as two that look at the same moment
     for number in range(5):
         (here.folder / f"data{number}").mkdir()
         (here.folder / f"data{number}/.qtj-run").touch()
-        history.link("toy", Folder(here.folder / f"data{number}"))
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "iterdir", lambda _: iter(()))  # as two that look at the same moment
+            history.link("toy", Folder(here.folder / f"data{number}"))
 
     assert [run.number for run in History().runs("toy")] == [1, 2, 3, 4, 5]
 

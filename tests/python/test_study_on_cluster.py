@@ -94,7 +94,7 @@ def test_waiting_outlasts_an_api_server_that_does_not_answer(api: FakeApi, monke
         raise qtj.InputError("the API server cannot be reached")
 
     monkeypatch.setattr(study_on_cluster, "study_on_cluster", sometimes)
-    monkeypatch.setattr("qtj.python.study_handle._PERIOD_SECONDS", 0.01)
+    monkeypatch.setattr("qtj.python.study_handle.PERIOD_SECONDS", 0.01)
     assert found.wait() is found
     assert next(answers, None) is None
 

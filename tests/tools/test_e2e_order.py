@@ -42,7 +42,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
 
 
 def test_every_scenario_runs_once_and_those_that_disturb_others_run_alone(log: Log) -> None:
-    e2e._round(Checks(), NoWorld(), e2e.DEFAULT, random.Random(0))
+    e2e.run_round(Checks(), NoWorld(), e2e.DEFAULT, random.Random(0))
 
     assert sorted(name for what, name in log if what == "starts") == sorted(e2e.DEFAULT)
     for name in (*e2e.ALONE, *e2e.CLUSTER):
@@ -54,13 +54,13 @@ def test_every_scenario_runs_once_and_those_that_disturb_others_run_alone(log: L
 
 
 def test_what_waits_begins_when_the_operator_is_left_alone(log: Log) -> None:
-    e2e._round(Checks(), NoWorld(), e2e.DEFAULT, None)
+    e2e.run_round(Checks(), NoWorld(), e2e.DEFAULT, None)
 
     alone = log.index(("ends", e2e.OPERATOR))
     assert all(log.index(("starts", name)) > alone for name in e2e.WAITING)
 
 
 def test_named_scenarios_run_without_the_others(log: Log) -> None:
-    e2e._round(Checks(), NoWorld(), ["policy", "lost-inference"], None)
+    e2e.run_round(Checks(), NoWorld(), ["policy", "lost-inference"], None)
 
     assert [name for what, name in log if what == "starts"] == ["policy", "lost-inference"]

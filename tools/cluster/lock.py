@@ -21,13 +21,14 @@ def held(path: Path) -> Iterator[None]:
     """Holds a lock file, once whoever has it is done; the holder may remove it."""
     while True:
         with path.open("a+") as lock:
-            _take(lock, path)
+            take(lock, path)
             if _is(lock, path):
                 yield
                 return
 
 
-def _take(lock: IO[str], path: Path) -> None:
+def take(lock: IO[str], path: Path) -> None:
+    """Takes a lock file that is open; says who has it, if it has to wait."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

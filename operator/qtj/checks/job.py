@@ -15,7 +15,7 @@ from qtj.files.attribution import attributed
 from qtj.files.documents import Document, File
 from qtj.local.rehearsal import Rehearsal, rehearse
 from qtj.rules.mistakes import NO_NAME, NO_SPEC, UNKNOWN_TO_KUBERNETES, Mistake, Path, causes, mistake_line
-from qtj.rules.pod_fields import metadata_mistakes, template_mistakes
+from qtj.rules.pod import metadata_mistakes, template_mistakes
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd

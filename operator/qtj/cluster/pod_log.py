@@ -7,7 +7,7 @@ from kubernetes.aio import client as kubernetes
 
 from qtj.cluster.request import opened
 
-__all__ = ["LogLine", "read_log"]
+__all__ = ["SILENCE_SECONDS", "LogLine", "read_log"]
 
 _SECONDS, _NANOSECONDS = 19, 29
 """Characters of a time to the second, and to the nanosecond; its offset follows.
@@ -16,7 +16,7 @@ The kubelet writes all of them, so texts compare as times do: `RFC3339NanoFixed`
 pkg/logs/logs.go.
 """
 
-_SILENCE_SECONDS = 60.0
+SILENCE_SECONDS = 60.0
 """Longer than the API server takes to find a node out of reach, 30 s: its sentence names the node."""
 
 
@@ -55,7 +55,7 @@ async def read_log(
     query = {"container": container, "timestamps": "true", **({"follow": "true"} if follow else {})}
     if after:
         query["sinceTime"] = after[:_SECONDS] + after[_NANOSECONDS:]  # the API takes whole seconds
-    rest, silence = b"", None if follow else _SILENCE_SECONDS
+    rest, silence = b"", None if follow else SILENCE_SECONDS
     async with opened(transport, f"/api/v1/namespaces/{namespace}/pods/{pod}/log", query, silence) as answer:
         async for piece in answer.content.iter_any():
             *whole, rest = (rest + piece).split(b"\n")

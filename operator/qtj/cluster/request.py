@@ -12,10 +12,10 @@ from kubernetes.aio import client as kubernetes
 
 from qtj_operator.controller.client import ApiError
 
-__all__ = ["APPLY", "Sent", "get_json", "opened", "send_json"]
+__all__ = ["APPLY", "SILENCE_SECONDS", "Sent", "get_json", "opened", "send_json"]
 
 _CONNECT_SECONDS = 15.0
-_SILENCE_SECONDS = 15.0
+SILENCE_SECONDS = 15.0
 _REFUSED = 400
 
 APPLY = "application/apply-patch+yaml"
@@ -93,7 +93,7 @@ async def send_json(
     Raises:
         ApiError: As for `opened`.
     """
-    async with opened(transport, path, query, _SILENCE_SECONDS, sent) as answer:
+    async with opened(transport, path, query, SILENCE_SECONDS, sent) as answer:
         found: Mapping[str, Any] = json.loads(await answer.text())
         return found
 

@@ -1,5 +1,6 @@
 """What `qtj doctor` looks at on the machine itself."""
 
+import ctypes
 import os
 import platform
 import shutil
@@ -9,7 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qtj.doctor.finding import Finding, Level
-from qtj.local.machine import ends_with_its_parent
 from qtj_contract.control_groups import memory_limit, usable_processors
 from qtj_contract.quantities import in_words
 
@@ -19,6 +19,8 @@ _GIB = 1024**3
 _LITTLE_MEMORY = 2 * _GIB
 """Two workers, and an inference that is loading, take this much."""
 _LITTLE_DISK, _NO_DISK = _GIB, 10 * 1024**2
+_PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER = 2, 37
+"""prctl(2)."""
 
 
 def _python() -> Finding:
@@ -39,8 +41,16 @@ def _platform() -> Finding:
     return Finding("platform", Level.WARNING, found, remedy)
 
 
+def _ends_with_its_parent() -> bool:
+    """Tells whether this kernel can end a process with its parent, and give orphans to a process that asks for them."""
+    if platform.system() != "Linux":
+        return False
+    prctl, value = ctypes.CDLL(None).prctl, ctypes.c_int()
+    return all(prctl(option, ctypes.byref(value)) == 0 for option in (_PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER))
+
+
 def _kernel() -> Finding:
-    if ends_with_its_parent():
+    if _ends_with_its_parent():
         return Finding("kernel", Level.OK, "ends workers with qtj run, however that ends")
     remedy = "look for processes left over when qtj run was killed"
     return Finding("kernel", Level.WARNING, "cannot end a process with its parent", remedy)

@@ -9,15 +9,15 @@ from functools import partial
 from qtj.doctor.finding import Finding, Level
 from qtj.local.extras import EXTRAS, install_command, missing
 
-__all__ = ["CHECKS", "artifacts"]
+__all__ = ["CHECKS", "ENGINE", "IMPORT_SECONDS", "WRITE_SECONDS", "artifacts"]
 
-_IMPORT_SECONDS = 120.0
-_WRITE_SECONDS = 30.0
+IMPORT_SECONDS = 120.0
+WRITE_SECONDS = 30.0
 _NAMED = 3
 """How many missing packages of an extra are named."""
 
 _TENSORFLOW = "import qtj_trainer, tensorflow, tensorflow_quantum; print(tensorflow.__version__)"
-_ENGINE = """
+ENGINE = """
 import sys
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.library import FILE, library
@@ -60,7 +60,7 @@ def _with_trainer(check: str, look: Callable[[], Finding]) -> Finding:
 
 def _tensorflow() -> Finding:
     begin = time.monotonic()
-    ended = _python(_TENSORFLOW, seconds=_IMPORT_SECONDS)
+    ended = _python(_TENSORFLOW, seconds=IMPORT_SECONDS)
     if ended.returncode == 0:
         took = time.monotonic() - begin
         return Finding("TensorFlow", Level.OK, f"{ended.stdout.split()[-1]}, imported in {took:.0f} s")
@@ -70,7 +70,7 @@ def _tensorflow() -> Finding:
 
 
 def _engine() -> Finding:
-    ended = _python(_ENGINE, seconds=_IMPORT_SECONDS)
+    ended = _python(ENGINE, seconds=IMPORT_SECONDS)
     if ended.returncode == 0:
         return Finding("engine", Level.OK, f"the fused engine is {ended.stdout.split()[-1]}")
     remedy = "until then, TensorFlow Quantum simulates in its place"
@@ -84,7 +84,7 @@ def artifacts(uri: str) -> Finding:
 
 def _written(uri: str) -> Finding:
     try:
-        ended = _python(_WRITE, uri, seconds=_WRITE_SECONDS)
+        ended = _python(_WRITE, uri, seconds=WRITE_SECONDS)
     except TimeoutError as problem:
         return Finding("artifacts", Level.MISSING, f"{uri} cannot be written to ({problem})")
     if ended.returncode == 0:

@@ -11,11 +11,11 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 
-__all__ = ["HOST", "Addresses", "NoFreePortError", "PortLease"]
+__all__ = ["HOST", "PORTS", "Addresses", "NoFreePortError", "PortLease"]
 
 HOST = "127.0.0.1"
 
-_PORTS = range(20_000, 32_000)
+PORTS = range(20_000, 32_000)
 """Below the ports that Linux (32768) and macOS (49152) give to outgoing connections."""
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -49,7 +49,7 @@ class PortLease:
             NoFreePortError: There is none.
         """
         why = ""
-        for port in random.sample(_PORTS, len(_PORTS)):
+        for port in random.sample(PORTS, len(PORTS)):
             mark = socket.socket(type=socket.SOCK_DGRAM)
             try:
                 mark.bind((HOST, port))
@@ -61,7 +61,7 @@ class PortLease:
                 self._marks.append(mark)
                 return port
         raise NoFreePortError(
-            f"no port between {_PORTS[0]} and {_PORTS[-1]} can be used on this machine ({why}): end what uses them"
+            f"no port between {PORTS[0]} and {PORTS[-1]} can be used on this machine ({why}): end what uses them"
         )
 
 

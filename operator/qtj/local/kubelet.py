@@ -37,9 +37,9 @@ from qtj_operator.api.job import METRICS_PORT, main_container
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 
-__all__ = ["Kubelet", "Machine"]
+__all__ = ["PLACED_AFTER", "Kubelet", "Machine"]
 
-_PLACED_AFTER = 5.0
+PLACED_AFTER = 5.0
 """Seconds after which a pod that waits for TensorFlow to be loaded is shown to have a node."""
 
 _CANNOT_RUN = 126
@@ -166,7 +166,7 @@ class Kubelet:
         A pod that waits for long has its node: otherwise the operator would ask for a scheduler.
         """
         waiting = [asyncio.create_task(each) for each in (self._supervisors.prepare(program), stopping.wait())]
-        done, _ = await asyncio.wait(waiting, timeout=_PLACED_AFTER, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(waiting, timeout=PLACED_AFTER, return_when=asyncio.FIRST_COMPLETED)
         if not done:
             self._set_status(pod, {"conditions": conditions(ready=False)}, node=self._machine.name)
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -3,9 +3,9 @@
 import fcntl
 import time
 
-__all__ = ["locked"]
+__all__ = ["WAIT_SECONDS", "locked"]
 
-_SECONDS = 1.0
+WAIT_SECONDS = 1.0
 """How long to try to get a lock: a process that only checks it holds it for a moment."""
 
 
@@ -16,7 +16,7 @@ def locked(descriptor: int) -> None:
         BlockingIOError: Another process holds it.
         OSError: The file system has no locks.
     """
-    last = time.monotonic() + _SECONDS
+    last = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -113,7 +113,7 @@ async def show_events(
         print_text(reader.console, _row(EVENT_HEADINGS, widths), "bold")
     known: set[str] = set()
     while True:
-        for event in _new(seen.events, known):
+        for event in new_events(seen.events, known):
             if form:
                 write_document(event, form, _name)
             else:
@@ -125,7 +125,7 @@ async def show_events(
         seen = await until_answered(look, lambda sentence: print_stderr(f"qtj: {sentence}"))
 
 
-def _new(events: Sequence[Object], known: set[str]) -> Iterator[Object]:
+def new_events(events: Sequence[Object], known: set[str]) -> Iterator[Object]:
     """Yields the events that were not known yet; one that happened again is new."""
     for event in events:
         name = f"{_name(event)} {count_of(event)}"

@@ -26,13 +26,13 @@ from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import FINISHED, Phase, ProfileStatus
 from qtj_operator.controller.client import Object
 
-__all__ = ["Length", "take_profile"]
+__all__ = ["STORED_WITHIN", "Length", "take_profile"]
 
 _LEADS = (2.0, 6.0, 20.0)
 """Seconds from a request to the step with which a profile starts: of the first try, and of each after it."""
 _ROUND_TRIPS = 4
 """At least so many times as long as the leader takes to answer."""
-_STORED_WITHIN = 120.0
+STORED_WITHIN = 120.0
 """Seconds from the end of a profile until the job reports it: replicas look for the files of their peers for 30 s."""
 _PERIOD = 0.5
 _PARALLEL = 32
@@ -88,7 +88,7 @@ async def take_profile(target: Target, length: Length, say: Callable[[str], None
             continue
         wait = ((capture.step or 0) - schedule.step) * pace
         say(f"{target.name}: the profile {capture.name} starts in about {math.ceil(wait)} s")
-        last = time.monotonic() + wait + length.seconds(pace) + _STORED_WITHIN
+        last = time.monotonic() + wait + length.seconds(pace) + STORED_WITHIN
         return await _reported(target, capture.name, read_status(job).attempt, last)
     raise InputError(f"{target.name} takes its steps faster than its replicas can be asked: try again")
 

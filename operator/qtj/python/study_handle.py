@@ -15,9 +15,9 @@ from qtj_contract.printable import visible
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import ENDED, StudyPhase, StudyStatus
 
-__all__ = ["StudyHandle"]
+__all__ = ["PERIOD_SECONDS", "StudyHandle"]
 
-_PERIOD_SECONDS = 5.0
+PERIOD_SECONDS = 5.0
 
 
 class StudyHandle(StudyResults):
@@ -69,7 +69,7 @@ class StudyHandle(StudyResults):
         while phase not in ENDED:
             if end is not None and time.monotonic() >= end:
                 raise NotFinishedError(f"{self._name} has not finished within {timeout:g} s: it goes on")
-            if left.wait(_PERIOD_SECONDS if end is None else min(_PERIOD_SECONDS, max(0.0, end - time.monotonic()))):
+            if left.wait(PERIOD_SECONDS if end is None else min(PERIOD_SECONDS, max(0.0, end - time.monotonic()))):
                 break
             phase = self._phase_again() or phase
         return phase

@@ -1,4 +1,6 @@
-"""Rules about a pod template that types of fields cannot express. Kubernetes refuses a pod that breaks one.
+"""Mistakes in pod templates and in metadata: fields and types first, then the rules that Kubernetes adds to them.
+
+The rules are those that types of fields cannot express. Kubernetes refuses a pod that breaks one.
 
 Source: `ValidatePodTemplateSpec`, `ValidatePodSpec` and `ValidateVolumes` in pkg/apis/core/validation/validation.go of
 Kubernetes 1.34. Only their rules about names and duplicates are included.
@@ -11,12 +13,25 @@ from qtj.local.objects import LONGEST_GRACE_SECONDS
 from qtj.rules.container import broken_container, choice
 from qtj.rules.metadata import broken_labels, broken_metadata
 from qtj.rules.mistakes import Mistake
+from qtj.rules.models import shipped_models
 from qtj.rules.names import dns_label
 
-__all__ = ["broken_rules"]
+__all__ = ["broken_rules", "metadata_mistakes", "template_mistakes"]
 
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _GRACE = "terminationGracePeriodSeconds"
+
+
+def template_mistakes(template: Any) -> Iterator[Mistake]:
+    """Yields what is wrong with a PodTemplateSpec: unknown fields, wrong types or, without these, broken rules."""
+    found = list(shipped_models().mistakes(template, "V1PodTemplateSpec"))
+    yield from found or broken_rules(template)
+
+
+def metadata_mistakes(metadata: Any) -> Iterator[Mistake]:
+    """Yields what is wrong with the metadata of any object: unknown fields, wrong types, and broken rules."""
+    yield from shipped_models().mistakes(metadata, "V1ObjectMeta")
+    yield from broken_metadata(metadata)
 
 
 def broken_rules(template: Mapping[str, Any] | None) -> Iterator[Mistake]:

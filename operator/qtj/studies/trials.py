@@ -21,13 +21,12 @@ from qtj.runs.programs import store_programs
 from qtj.runs.status_text import phase_message
 from qtj.studies.record import StudyRecord, recorded_study
 from qtj.terminal.errors import InputError
-from qtj_contract import named_numbers
 from qtj_operator.api.status import Phase
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Object
 from qtj_operator.controller.suggest import NoSuggestion, suggest
 from qtj_operator.core.study.decide import StudyDecision, decide_study
-from qtj_operator.core.study.epoch import reached_of
+from qtj_operator.core.study.epoch import epoch_numbers, reached_of
 from qtj_operator.core.study.plan import Setting
 from qtj_operator.core.study.points import Point
 from qtj_operator.core.study.stopping import judged
@@ -189,7 +188,6 @@ def _metrics(content: Content) -> Mapping[str, float]:
     numbers: dict[str, float | None] = {"loss": content.last_loss}
     for epoch in content.epochs:
         if epoch.number == (content.kept_epoch or content.epochs[-1].number):
-            held_out = {} if epoch.accuracy is None else {"accuracy": epoch.accuracy}
-            numbers |= {**named_numbers(epoch), **held_out}
+            numbers |= epoch_numbers(epoch)
     numbers |= content.metrics
     return {name: number for name, number in numbers.items() if number is not None and math.isfinite(number)}

@@ -12,11 +12,13 @@ from qtj_operator.api.spelling import meant
 from qtj_operator.api.status import Status
 
 __all__ = [
+    "CHOICES",
     "LIST",
     "MAPPING",
     "MISSING",
     "NO_SUCH_FIELD",
     "NUMBER",
+    "SENTENCES",
     "TEXT",
     "TRUTH",
     "InvalidJob",
@@ -37,7 +39,7 @@ NUMBER = "this has to be a whole number, without quotes"
 TRUTH = "this has to be true or false, without quotes"
 _EMPTY = "this is empty: write something here"
 
-_SENTENCES = {
+SENTENCES = {
     "missing": MISSING,
     "extra_forbidden": NO_SUCH_FIELD,
     "invalid_key": "the name of a field has to be text: put it in quotes",
@@ -68,8 +70,8 @@ _WHOLE = -1
 _NO_INTEGER = 2.0**63
 """From this number on, Go, and so an API server, reads a whole number as a fraction."""
 _OTHER = "this is not valid here: kubectl explain qtj.spec describes what is"
-_CHOICES = {"enum", "literal_error"}
-_WRONG_TYPE = {kind for kind in _SENTENCES if kind.endswith("_type")}
+CHOICES = {"enum", "literal_error"}
+_WRONG_TYPE = {kind for kind in SENTENCES if kind.endswith("_type")}
 
 
 class InvalidJob(ValueError):
@@ -147,13 +149,13 @@ def one_of(allowed: Sequence[str], value: object) -> str:
 
 def _sentence(fault: ErrorDetails) -> str:
     kind, context = fault["type"], fault.get("ctx", {})
-    if kind in _CHOICES:
+    if kind in CHOICES:
         return one_of(re.findall(r"'([^']*)'", context["expected"]), fault["input"])
     if kind in _WRONG_TYPE and fault["input"] is None:  # an API server treats it as left out
         return _EMPTY
     if kind == "int_type" and isinstance(fault["input"], float) and abs(fault["input"]) >= _NO_INTEGER:
         return "this is larger than any whole number that an API server accepts: write a smaller one"
-    return _SENTENCES.get(kind, _OTHER).format(input=fault["input"], **context)
+    return SENTENCES.get(kind, _OTHER).format(input=fault["input"], **context)
 
 
 def dotted(path: Iterable[int | str]) -> str:

@@ -19,12 +19,12 @@ from qtj_operator.cluster.decode import Pages, decode, decode_child_event
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["ApiClient"]
+__all__ = ["SILENCE_SECONDS", "TIMEOUT_SECONDS", "ApiClient"]
 
 T = TypeVar("T")
 
-_TIMEOUT_SECONDS = 15
-_SILENCE_SECONDS = 155
+TIMEOUT_SECONDS = 15
+SILENCE_SECONDS = 155
 """After so long without a line a watch is dead: kube-apiserver sends a bookmark every two minutes at most."""
 
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
@@ -138,7 +138,7 @@ class ApiClient:
         """
         query = {"watch": "true", "allowWatchBookmarks": "true", "labelSelector": selector, "resourceVersion": version}
         query["timeoutSeconds"] = str(_WATCH_SECONDS)
-        limits = aiohttp.ClientTimeout(sock_connect=_TIMEOUT_SECONDS, sock_read=_SILENCE_SECONDS)
+        limits = aiohttp.ClientTimeout(sock_connect=TIMEOUT_SECONDS, sock_read=SILENCE_SECONDS)
         code = 0
         try:
             answer = await self._open("GET", self._url(resource, namespace, query=query), None, limits)
@@ -214,7 +214,7 @@ class ApiClient:
     ) -> T:
         """Sends a request; returns what is read of the answer."""
         code = 0
-        limits = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
+        limits = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
         try:
             answer = await self._open(verb, url, body, limits)
             if answer.status >= 400:

@@ -19,7 +19,7 @@ from qtj_operator.api.names import MANAGED_BY
 from qtj_operator.cluster.lease import Lease, Reminder
 from qtj_operator.controller.client import ApiError
 
-__all__ = ["lead"]
+__all__ = ["Election", "lead"]
 
 _LEASE_SECONDS = 15
 _RENEW_SECONDS = 13
@@ -71,7 +71,7 @@ async def lead(
     # Until it works, and kopf listens for signals, there is nothing to stop.
     loop.add_signal_handler(signal.SIGTERM, _settle, outcome, None)
     lock = Lease(MANAGED_BY, namespace, f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}", transport)
-    election = _Election(lock, working, waits, depose)
+    election = Election(lock, working, waits, depose)
     candidate = asyncio.create_task(election.run())
     try:
         await asyncio.wait([candidate, outcome], return_when=asyncio.FIRST_COMPLETED)
@@ -83,7 +83,7 @@ async def lead(
             await election.resign()
 
 
-class _Election(LeaderElection):
+class Election(LeaderElection):
     """An election that logs who leads, and why the Lease cannot be used.
 
     Args:

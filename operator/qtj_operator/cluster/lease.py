@@ -13,9 +13,9 @@ from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 from kubernetes.aio.leaderelection.resourcelock.leaselock import LeaseLock
 
-__all__ = ["Lease", "Reminder", "Trouble"]
+__all__ = ["ANSWER_SECONDS", "Lease", "Reminder", "Trouble"]
 
-_ANSWER_SECONDS = 4
+ANSWER_SECONDS = 4
 """How long one request may take: a server without its etcd holds requests for a minute, beyond the lease."""
 _REMINDER_SECONDS = 60.0
 _CURES = {
@@ -133,7 +133,7 @@ async def _response_to(request: Awaitable[T]) -> T:
         ApiException: The request was refused, or nobody answered it in time.
     """
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS):
+        async with asyncio.timeout(ANSWER_SECONDS):
             return await request
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:  # a page of a proxy is a ValueError
         why = f"the API server cannot be reached: {str(error) or 'timeout'}"

@@ -14,20 +14,20 @@ from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.family import JOBS, Family
 from qtj_operator.controller.watch_handler import WatchHandler
 
-__all__ = ["CHILDREN", "Reflector"]
+__all__ = ["CHILDREN", "LONGEST_PAUSE_SECONDS", "PAUSE_SECONDS", "UNHEARD_SECONDS", "Reflector"]
 
 log = logging.getLogger(__name__)
 
 CHILDREN = (Resource.PODS, Resource.SERVICES, Resource.DEPLOYMENTS, Resource.JOBS)
 """What jobs have; filtered by the server, for a cluster has many more pods than we have children."""
 
-_PAUSE_SECONDS = 2.0
+PAUSE_SECONDS = 2.0
 """Between two tries while the API server is away: nobody reports when it is back."""
 
-_LONGEST_PAUSE_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 30.0
 """Where a request is refused again and again: rights may never come, and a try may list all objects."""
 
-_UNHEARD_SECONDS = 150.0
+UNHEARD_SECONDS = 150.0
 """After so long without a line all objects are listed, for the watch may be of a version that the API server does not
 have: it is silent until that is reached, and does not say so (Kubernetes 1.34). Versions are lower than before where
 etcd was restored from a backup. Where nothing changes, the API server sends a bookmark every two minutes at most."""
@@ -97,16 +97,16 @@ class Reflector:
                     began = _now()
                 await self._follow()
             except ApiError as error:
-                pause = self._failed(error)
+                pause = self.failed(error)
             except Exception:
                 # An object that we cannot handle must not take the operator down with it.
                 log.exception("%s cannot be watched: this is a defect of the operator", self._resource.value[1])
-                self._version, pause = "", _LONGEST_PAUSE_SECONDS
+                self._version, pause = "", LONGEST_PAUSE_SECONDS
             else:
                 fruitless = self._heard <= began and _now() - began < _SHORT_SECONDS
-                pause = _PAUSE_SECONDS if fruitless else _BETWEEN_WATCHES_SECONDS
+                pause = PAUSE_SECONDS if fruitless else _BETWEEN_WATCHES_SECONDS
                 self._refusals = 0
-            if _now() - self._heard >= _UNHEARD_SECONDS:
+            if _now() - self._heard >= UNHEARD_SECONDS:
                 self._version = ""
             await asyncio.sleep(pause)
 
@@ -133,24 +133,24 @@ class Reflector:
             if self._events % _SLICE == 0:
                 await asyncio.sleep(0)
 
-    def _failed(self, error: ApiError) -> float:
+    def failed(self, error: ApiError) -> float:
         """Asks for a list where events may have been missed, and logs the beginning of an outage.
 
         Returns:
             For how many seconds to wait.
         """
-        pause = _PAUSE_SECONDS
+        pause = PAUSE_SECONDS
         if error.code not in _ASK_AGAIN:
             self._version = ""
         if error.code not in {_GONE, 0}:
-            pause = min(_PAUSE_SECONDS * 2.0 ** min(self._refusals, 10), _LONGEST_PAUSE_SECONDS)
+            pause = min(PAUSE_SECONDS * 2.0 ** min(self._refusals, 10), LONGEST_PAUSE_SECONDS)
             self._refusals += 1
         if error.code != _GONE and not self._failing:
             self._failing = True
             why = _MISSING.get((self._resource, error.code), error)
             log.warning("%s cannot be watched: %s; next try in %.0f s", self._resource.value[1], why, pause)
         if error.retry_after:
-            return max(_PAUSE_SECONDS, min(error.retry_after, _LONGEST_PAUSE_SECONDS))
+            return max(PAUSE_SECONDS, min(error.retry_after, LONGEST_PAUSE_SECONDS))
         return pause
 
 

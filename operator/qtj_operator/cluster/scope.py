@@ -30,11 +30,11 @@ from qtj_operator.controller.study_memory import Studies as KnownStudies
 from qtj_operator.controller.watch_handler import WatchHandler
 from qtj_operator.core.platform import Platform
 
-__all__ = ["Scope", "Shared", "until_one_ends"]
+__all__ = ["AGAIN_SECONDS", "Scope", "Shared", "run_again", "until_one_ends"]
 
 log = logging.getLogger(__name__)
 
-_AGAIN_SECONDS = 30.0
+AGAIN_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +112,8 @@ class Scope:
         handler = self._studies.with_trials(self._handler)
         await until_one_ends(
             self._runtime.run(),
-            _again(self._poller.run, "progress"),
-            _again(lambda: watch(shared.client.transport, shared.metrics, handler, namespace), "the watch of jobs"),
+            run_again(self._poller.run, "progress"),
+            run_again(lambda: watch(shared.client.transport, shared.metrics, handler, namespace), "the watch of jobs"),
             *(reflector.run() for reflector in self._reflectors),
             *self._studies.running(),
         )
@@ -123,7 +123,7 @@ class Scope:
         while True:
             if await self._may_list():
                 return
-            await asyncio.sleep(_AGAIN_SECONDS)
+            await asyncio.sleep(AGAIN_SECONDS)
 
     async def _may_list(self) -> bool:
         told = self._refused
@@ -142,7 +142,7 @@ class Scope:
         return not self._refused
 
 
-async def _again(run: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
+async def run_again(run: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
     """Runs something that ends only when the operator does, again where an error of our own or of a library ended it.
 
     The process would otherwise end at each start, if one object causes the error.
@@ -153,8 +153,8 @@ async def _again(run: Callable[[], Coroutine[Any, Any, None]], what: str) -> Non
         except ApiError:
             raise
         except Exception:
-            log.exception("%s ended, which is a defect of the operator; next try in %.0f s", what, _AGAIN_SECONDS)
-            await asyncio.sleep(_AGAIN_SECONDS)
+            log.exception("%s ended, which is a defect of the operator; next try in %.0f s", what, AGAIN_SECONDS)
+            await asyncio.sleep(AGAIN_SECONDS)
 
 
 async def until_one_ends(*coroutines: Coroutine[Any, Any, None]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
-__all__ = ["PortError", "serve"]
+__all__ = ["LIFETIME_SECONDS", "PortError", "serve"]
 
 
 _MOST_CONNECTIONS = 64
@@ -25,7 +25,7 @@ _WAITING = 4096
 """Connections that wait to be accepted. Beyond these Linux drops one, and its client tries again after a second."""
 _RECEIVED = 8192
 """Bytes that the kernel holds for one. Without it asyncio reads 256 KiB at once, and a crowd costs seconds."""
-_LIFETIME_SECONDS = 10.0
+LIFETIME_SECONDS = 10.0
 """How long a connection stays open. A client that keeps one between two scrapes opens another."""
 _LIMITS: Mapping[str, Any] = {
     "max_headers": 32,
@@ -122,7 +122,7 @@ class _Connection(web.RequestHandler):
         super().connection_made(transport)
         if len(self._there) >= _MOST_CONNECTIONS:
             next(iter(self._there)).hang_up()
-        self._there[self] = asyncio.get_running_loop().call_later(_LIFETIME_SECONDS, self.hang_up)
+        self._there[self] = asyncio.get_running_loop().call_later(LIFETIME_SECONDS, self.hang_up)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """See `asyncio.Protocol`."""

@@ -35,14 +35,14 @@ from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
 
-__all__ = ["session"]
+__all__ = ["ANSWER_SECONDS", "BETWEEN_WATCHES_SECONDS", "UNHEARD_SECONDS", "session"]
 
 log = logging.getLogger(__name__)
 
-_UNHEARD_SECONDS = 145.0
+UNHEARD_SECONDS = 145.0
 """The API server sends a bookmark every two minutes at most; kopf gives up a silent watch after 150 s."""
 
-_ANSWER_SECONDS = 60.0
+ANSWER_SECONDS = 60.0
 """How long an answer may take, of a list each page: a thousand large jobs have as many pages, and each page is soon
 there. With a limit for the whole list, they would keep the operator from its first one for ever."""
 
@@ -52,7 +52,7 @@ _EXPIRED = "1"
 _RESOURCES = f"/apis/{GROUP}/{VERSION}"
 """Where the API server says which resources there are."""
 
-_BETWEEN_WATCHES_SECONDS = 1.0
+BETWEEN_WATCHES_SECONDS = 1.0
 """From the beginning of a watch to that of the next: a proxy, or a server that stops, may end each at once."""
 
 
@@ -137,7 +137,7 @@ class _Middleware:
         self._listed = listed
         self._version = ""
         self._since = 0.0
-        self._watches = Spacing(_BETWEEN_WATCHES_SECONDS)
+        self._watches = Spacing(BETWEEN_WATCHES_SECONDS)
         self._has_crd = True
 
     async def __call__(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
@@ -161,7 +161,7 @@ class _Middleware:
         try:
             if request.url.name == PLURAL:
                 return await self._list(request, send)
-            async with asyncio.timeout(_ANSWER_SECONDS):
+            async with asyncio.timeout(ANSWER_SECONDS):
                 response = await self._send(request, send)
                 await response.read()
             await self._discovered(request.url.path, response)
@@ -180,7 +180,7 @@ class _Middleware:
         page, size = dict[str, str | int](), Pages(Resource.QUANTUM_TRAINING_JOBS)
         while True:
             request.url = request.url.update_query({**page, "limit": size.limit})
-            async with asyncio.timeout(_ANSWER_SECONDS):
+            async with asyncio.timeout(ANSWER_SECONDS):
                 response = await self._send(request, send)
                 self._check_crd(response)
                 if not response.ok:
@@ -245,7 +245,7 @@ class _Middleware:
         """Whether watches have begun at this version for so long that one should have heard something."""
         if version != self._version:
             self._heard(version)
-        return asyncio.get_running_loop().time() - self._since >= _UNHEARD_SECONDS
+        return asyncio.get_running_loop().time() - self._since >= UNHEARD_SECONDS
 
     def _heard(self, version: str) -> None:
         self._version, self._since = version, asyncio.get_running_loop().time()

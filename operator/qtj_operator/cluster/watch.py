@@ -21,13 +21,13 @@ from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.watch_handler import Receiver
 
-__all__ = ["watch"]
+__all__ = ["SILENCE_SECONDS", "watch"]
 
 log = logging.getLogger(__name__)
 
 _JOBS = Resource.QUANTUM_TRAINING_JOBS
 
-_SILENCE_SECONDS = 150.0
+SILENCE_SECONDS = 150.0
 """After so long without an event a watch is asked for again; `session.py` then sees to a list."""
 
 _LIST_SECONDS = 3600.0
@@ -126,5 +126,5 @@ def _settings() -> kopf.OperatorSettings:
     settings.networking.error_backoffs = _Patience()
     settings.networking.request_timeout = _LIST_SECONDS
     settings.networking.connect_timeout = _CONNECT_SECONDS
-    settings.watching.inactivity_timeout = _SILENCE_SECONDS
+    settings.watching.inactivity_timeout = SILENCE_SECONDS
     return settings

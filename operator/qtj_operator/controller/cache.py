@@ -21,13 +21,13 @@ from typing import Protocol
 from qtj_operator.controller.client import Key, Object, Resource
 from qtj_operator.controller.family import JOBS, Family
 
-__all__ = ["AWAITED", "CACHED", "Cache", "job_of"]
+__all__ = ["AWAITED", "CACHED", "MOST_GONE", "Cache", "job_of"]
 
 AWAITED = JOBS.awaited
 CACHED = JOBS.cached
 job_of = JOBS.owner_of
 
-_MOST_GONE = 10_000
+MOST_GONE = 10_000
 """Objects that are gone and remembered, of each resource: events are late by seconds."""
 
 
@@ -60,12 +60,15 @@ class Cache:
 
     Args:
         family: Of whom, and of whose children; in the words here, of jobs.
+
+    Attributes:
+        lost_children: The jobs of children that are gone, until a pass has asked.
     """
 
     def __init__(self, family: Family = JOBS) -> None:
         self.family = family
-        self._lost_children: set[Key] = set()
-        self._kept = {resource: _Kept(resource, self._lost_children, family) for resource in family.cached}
+        self.lost_children: set[Key] = set()
+        self._kept = {resource: _Kept(resource, self.lost_children, family) for resource in family.cached}
 
     def is_filled(self) -> bool:
         """Tells whether each resource has been listed that decisions wait for."""
@@ -126,8 +129,8 @@ class Cache:
 
     def has_lost_a_child(self, job: Key) -> bool:
         """Tells, once, whether a child of the job is gone since the last call: the job may be gone as well."""
-        lost = job in self._lost_children
-        self._lost_children.discard(job)
+        lost = job in self.lost_children
+        self.lost_children.discard(job)
         return lost and self.get(self.family.owner, *job) is not None
 
 
@@ -186,7 +189,7 @@ class _Kept:
         """Returns the job whose child is gone, if that is news; for a job, the job."""
         key = meta["namespace"], meta["name"]
         self._gone[meta["uid"]] = max(version, self._gone.get(meta["uid"], 0))
-        if len(self._gone) > _MOST_GONE:
+        if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]
         known = self.objects.get(key)
         if known is None or known["metadata"]["uid"] != meta["uid"] or _version(known) > version:

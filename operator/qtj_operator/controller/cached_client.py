@@ -53,6 +53,9 @@ class CachedClient:
         cache: What the watches have delivered.
         hint: Called with the key of a job that is worth a look, because a read has found something new.
         limit: How many requests are under way at once.
+
+    Attributes:
+        unconfirmed: The objects of which the cache may not know the newest state.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class CachedClient:
         self._family = cache.family
         self._hint = hint
         self._limit = limit or FairLimit()
-        self._unconfirmed: dict[tuple[Resource, str, str], _Unconfirmed] = {}
+        self.unconfirmed: dict[tuple[Resource, str, str], _Unconfirmed] = {}
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """See `Client.get`."""
@@ -76,7 +79,7 @@ class CachedClient:
                 return await self._live.get(resource, namespace, name)
         is_job = resource is self._family.owner
         if is_job and self._cache.has_lost_a_child((namespace, name)):
-            self._unconfirmed[resource, namespace, name] = _Unconfirmed((namespace, name), None, lasting=True)
+            self.unconfirmed[resource, namespace, name] = _Unconfirmed((namespace, name), None, lasting=True)
         unconfirmed = self._is_unconfirmed(resource, namespace, name)
         found = (
             await self._read(resource, namespace, name) if unconfirmed else self._cache.get(resource, namespace, name)
@@ -114,7 +117,7 @@ class CachedClient:
                 created = await self._live.create(resource, manifest)
         except ApiError as error:
             if not error.final:
-                self._unconfirm(resource, manifest)
+                self.unconfirm(resource, manifest)
             raise
         return self._written(resource, created)
 
@@ -149,7 +152,7 @@ class CachedClient:
             async with self._turn(obj["metadata"]["namespace"], obj["metadata"]["name"]):
                 written = await self._live.replace_status(resource, obj)
         except ApiError:
-            self._unconfirm(resource, obj)
+            self.unconfirm(resource, obj)
             raise
         return self._written(resource, written)
 
@@ -177,12 +180,13 @@ class CachedClient:
     def _unconfirm_known(self, resource: Resource, namespace: str, name: str) -> None:
         known = self._known(resource, namespace, name)
         if known is not None:
-            self._unconfirm(resource, known)
+            self.unconfirm(resource, known)
 
-    def _unconfirm(self, resource: Resource, obj: Object) -> None:
+    def unconfirm(self, resource: Resource, obj: Object) -> None:
+        """Notes that the cache may not know the newest state of an object."""
         if resource in self._family.cached:
             address = (resource, obj["metadata"]["namespace"], obj["metadata"]["name"])
-            self._unconfirmed[address] = _Unconfirmed(self._family.owner_of(resource, obj), self._cache.get(*address))
+            self.unconfirmed[address] = _Unconfirmed(self._family.owner_of(resource, obj), self._cache.get(*address))
 
     def _all_unconfirmed(
         self, resource: Resource, namespace: str | None, labels: Mapping[str, str]
@@ -191,32 +195,32 @@ class CachedClient:
         job = labels.get(self._family.label)
         return [
             address
-            for address, unconfirmed in self._unconfirmed.items()
+            for address, unconfirmed in self.unconfirmed.items()
             if address[0] is resource and unconfirmed.job is not None and unconfirmed.job == (namespace, job)
         ]
 
     def _is_unconfirmed(self, resource: Resource, namespace: str, name: str) -> bool:
         """Whether an object is still unconfirmed: a newer state of it has not arrived since."""
         address = (resource, namespace, name)
-        unconfirmed = self._unconfirmed.get(address)
+        unconfirmed = self.unconfirmed.get(address)
         if unconfirmed is None:
             return False
         if unconfirmed.lasting or self._cache.get(*address) is unconfirmed.known:
             return True
-        del self._unconfirmed[address]
+        del self.unconfirmed[address]
         return False
 
     def _forget(self, job: Key) -> None:
         """Drops what is unconfirmed of a job that is gone: nobody reads it again."""
-        self._unconfirmed = {
-            address: unconfirmed for address, unconfirmed in self._unconfirmed.items() if unconfirmed.job != job
+        self.unconfirmed = {
+            address: unconfirmed for address, unconfirmed in self.unconfirmed.items() if unconfirmed.job != job
         }
 
     async def _read(self, resource: Resource, namespace: str, name: str) -> Object | None:
         known = self._cache.get(resource, namespace, name)
         async with self._turn(namespace, self._owner(resource, namespace, name)):
             found = await self._live.get(resource, namespace, name)
-        self._unconfirmed.pop((resource, namespace, name), None)
+        self.unconfirmed.pop((resource, namespace, name), None)
         if known is not None and (found is None or found["metadata"]["uid"] != known["metadata"]["uid"]):
             self._cache.forget(resource, known)
         job = found and self._family.owner_of(resource, found)
@@ -231,7 +235,7 @@ class CachedClient:
         async with self._turn(namespace, labels.get(self._family.label)):
             found = await self._live.list(resource, namespace, labels)
         for address in self._all_unconfirmed(resource, namespace, labels):
-            del self._unconfirmed[address]
+            del self.unconfirmed[address]
         there = {obj["metadata"]["uid"] for obj in found}
         for obj in found:
             self._cache.put(resource, obj)

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 
-from qtj_contract import Progress
+from qtj_contract import Heartbeat, Progress
 from qtj_operator.api.job import EVALUATOR, ReplicaId
 from qtj_operator.controller.client import Key
-from qtj_operator.controller.contact import Contact
 from qtj_operator.core.heard import Heard
 
-__all__ = ["NoProgress", "Poller"]
+__all__ = ["Contact", "NoProgress", "Poller"]
 
 _PARALLEL = 32
 
@@ -39,6 +38,44 @@ class NoProgress:
         return
 
 
+class Contact:
+    """The answers of one replica that is asked again and again, and its silence.
+
+    A silence counts from the first request without an answer, and not from the last answer: replicas take turns to be
+    asked, and the programs of others, which hold every request for two seconds, may make a turn take minutes.
+
+    Args:
+        now: When it is asked first, in seconds of any clock that only goes forward.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._since = now
+        self._beat: Heartbeat | None = None
+        self._misses = False
+        self._holds = False
+
+    def answered(self, answer: str, now: float) -> None:
+        """It has answered."""
+        self._beat = Heartbeat.parse(answer)
+        self._since, self._misses, self._holds = now, False, False
+
+    def missed(self, asked: float, *, holds: bool) -> None:
+        """It has not answered.
+
+        Args:
+            asked: When it was asked.
+            holds: Whether it has taken the request. Once it has, it is not taken for one that is out of reach: the
+                requests that wait for a stopped process fill its queue, and then others are refused.
+        """
+        if not self._misses:
+            self._since = asked
+        self._misses, self._holds = True, self._holds or holds
+
+    def heard(self, now: float) -> Heard:
+        """Returns what is known now."""
+        return Heard(self._beat, now - self._since if self._misses else 0.0, self._holds)
+
+
 class Poller(ABC):
     """Polls progress endpoints at a bounded rate; a `qtj_operator.controller.client.ProgressSource`.
 
@@ -50,14 +87,18 @@ class Poller(ABC):
         patience: Seconds for which a change of the step alone is kept back: what else there is changes with an epoch
             or a checkpoint.
         pause: Seconds until a follower is asked again, if it is its turn.
+
+    Attributes:
+        period: See above.
+        patience: See above.
     """
 
     def __init__(
         self, hint: Callable[[Key], None], period: float, *, patience: float = 0.0, pause: float = 0.0
     ) -> None:
         self._hint = hint
-        self._period = period
-        self._patience = patience
+        self.period = period
+        self.patience = patience
         self._pause = pause
         self._hinted: dict[_Asked, tuple[Progress, float]] = {}
         self._asked: dict[Key, Mapping[ReplicaId, str]] = {}
@@ -94,11 +135,11 @@ class Poller(ABC):
         limit = asyncio.Semaphore(_PARALLEL)
         while True:
             asked = [(key, *each) for key, replicas in self._asked.items() for each in replicas.items()]
-            turns = [(key, *each) for key in self._followers for each in self._turn(key, time.monotonic())]
+            turns = [(key, *each) for key in self._followers for each in self.turn(key, time.monotonic())]
             await asyncio.gather(*(self._ask(limit, *each) for each in (*asked, *turns)))
-            await asyncio.sleep(self._period)
+            await asyncio.sleep(self.period)
 
-    def _turn(self, key: Key, now: float) -> list[tuple[ReplicaId, str]]:
+    def turn(self, key: Key, now: float) -> list[tuple[ReplicaId, str]]:
         """Returns the followers of a job that are asked in this round: those that were not asked for the longest.
 
         None before the leader has answered: where programs have no endpoint, or are out of reach, each request takes
@@ -155,4 +196,4 @@ class Poller(ABC):
         before, since = self._hinted[asked]
         if replace(answered, step=before.step) != before:
             return True
-        return answered != before and time.monotonic() - since >= self._patience
+        return answered != before and time.monotonic() - since >= self.patience

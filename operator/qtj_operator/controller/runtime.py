@@ -11,14 +11,14 @@ from qtj_operator.controller.journal import log_fields
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 
-__all__ = ["Runtime"]
+__all__ = ["RESYNC_SECONDS", "Runtime"]
 
 log = logging.getLogger(__name__)
 
 _KINDS = {Resource.QUANTUM_TRAINING_JOBS: "job", Resource.QUANTUM_TRAINING_STUDIES: "study"}
 """What a log line calls them."""
 
-_RESYNC_SECONDS = 300.0
+RESYNC_SECONDS = 300.0
 _OUTAGE_SECONDS = 3.0
 """The longest pause while the API server is out of reach: nobody tells us when it is back, and then work has piled up.
 One that refuses is asked less often."""
@@ -73,7 +73,7 @@ class Runtime:
 
         It does so while the API server is away, which no restart would cure.
         """
-        return self._beat is None or time.monotonic() - self._beat < 2 * _RESYNC_SECONDS
+        return self._beat is None or time.monotonic() - self._beat < 2 * RESYNC_SECONDS
 
     async def run(self) -> None:
         """Runs until cancelled; an unexpected error ends it, and with it the process: a restart is the cure."""
@@ -135,4 +135,4 @@ class Runtime:
                 for key in dict.fromkeys((*listed, *known)):
                     self._queue.add(key)
                 self._metrics.resynced(self._namespace, self._resource)
-            await asyncio.sleep(_RESYNC_SECONDS)
+            await asyncio.sleep(RESYNC_SECONDS)

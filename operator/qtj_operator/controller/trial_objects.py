@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from qtj_contract import Progress
 from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.limits import BEYOND, beyond
 from qtj_operator.api.owners import controllers_of
@@ -121,8 +122,9 @@ def _parsed(job: Object, metric: str) -> TrialJob:
 
 def _metrics(status: Mapping[str, Any], metric: str) -> Mapping[str, float]:
     """Returns what a job has measured: numbers of its last epoch, and final metrics, those of inference before all."""
-    progress, inference = status.get("progress") or {}, status.get("inference") or {}
-    numbers = epoch_numbers(progress) | {**(status.get("metrics") or {}), **(inference.get("metrics") or {})}
+    progress, inference = Progress.from_dict(status.get("progress") or {}), status.get("inference") or {}
+    last = epoch_numbers(progress) if progress else {}
+    numbers = {**last, **(status.get("metrics") or {}), **(inference.get("metrics") or {})}
     finite = {name: float(number) for name, number in numbers.items() if math.isfinite(number)}
     first = sorted(finite, key=lambda name: (name != metric, name))
     sizes = itertools.accumulate(len(name.encode()) + _BYTES_OF_A_NUMBER for name in first)

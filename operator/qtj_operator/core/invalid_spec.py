@@ -27,7 +27,7 @@ from qtj_operator.core.platform import Platform
 from qtj_operator.core.unusable_program import unusable_program
 from qtj_operator.manifests.tf_config import tf_config
 
-__all__ = ["fault", "invalid_inference", "invalid_spec"]
+__all__ = ["MAX_VARIABLE", "fault", "invalid_inference", "invalid_spec"]
 
 _WRITTEN = frozenset(Env) - {Env.PARAMETERS, Env.STUDY, Env.ENGINE_DEVICE}
 """Variables that the operator always writes. Those of a study are in the template of each trial."""
@@ -249,15 +249,15 @@ def too_large_for_its_gpu(workload: Workload) -> str | None:
 def tf_config_too_long(job: Job) -> str | None:
     """Every replica gets the addresses of all others in one environment variable, and Linux limits its size."""
     size = len(tf_config(job, job.leader)) + len("TF_CONFIG=") + 1
-    if size <= _MAX_VARIABLE:
+    if size <= MAX_VARIABLE:
         return None
     return (
-        f"TF_CONFIG would have {size} bytes for {job.size} replicas, and Linux allows {_MAX_VARIABLE} in one variable: "
+        f"TF_CONFIG would have {size} bytes for {job.size} replicas, and Linux allows {MAX_VARIABLE} in one variable: "
         "use fewer replicas, or a shorter name for the job or its namespace"
     )
 
 
-_MAX_VARIABLE = 128 * 1024
+MAX_VARIABLE = 128 * 1024
 """MAX_ARG_STRLEN of the Linux kernel, execve(2)."""
 
 

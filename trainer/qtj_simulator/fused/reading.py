@@ -101,7 +101,7 @@ def _gates_of(gate: cirq.Gate) -> Gates:
     power = _power(gate)
     spaces = _known_spaces(power[0]) if power else None
     if power is None or spaces is None:
-        return _known(gate)
+        return _read_gate(gate)
     return (Gate(spaces.qubits, spaces.eigenvalues, spaces.projectors, angle_of(power[1])),)
 
 
@@ -118,15 +118,6 @@ def _is_known(gate: cirq.Gate) -> bool:
     except TypeError:
         return False
     return all(_is_known(each) for each in getattr(gate, "__dict__", {}).values() if isinstance(each, cirq.Gate))
-
-
-@lru_cache(maxsize=4096)
-def _known(gate: cirq.Gate) -> Gates:
-    if isinstance(gate, cirq.EigenGate) and isinstance(gate.exponent, int | float):
-        spaces = _known_spaces(gate._with_exponent(1))  # noqa: SLF001
-        if spaces is not None:
-            return (Gate(spaces.qubits, (0.0,), spaces.matrix({"t": gate.exponent})[np.newaxis], None),)
-    return _read_gate(gate)
 
 
 @lru_cache(maxsize=1024)
@@ -146,6 +137,7 @@ def _has_spaces(once: cirq.Gate, gate: Gate, exponent: float) -> bool:
     return matrix is not None and _distance(gate.matrix({"t": exponent}), matrix) <= _EXACT
 
 
+@lru_cache(maxsize=4096)
 def _read_gate(gate: cirq.Gate) -> Gates:
     return _read(plain(gate.on(*cirq.LineQubit.range(gate.num_qubits()))))
 

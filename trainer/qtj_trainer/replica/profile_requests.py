@@ -23,7 +23,11 @@ class LateError(RefusedError):
 
 
 class ProfileRequests:
-    """The requests of one attempt. Every method may be called by any thread."""
+    """The requests of one attempt. Every method may be called by any thread.
+
+    Attributes:
+        waiting: The request that has not started.
+    """
 
     def __init__(self, replicas: Sequence[str], steps: Callable[[], int | None], step: int) -> None:
         """Begins an attempt.
@@ -39,7 +43,7 @@ class ProfileRequests:
         self._reached: float | None = None
         self._pace: float | None = None
         self._running = ""
-        self._waiting: contract.Capture | None = None
+        self.waiting: contract.Capture | None = None
         self._is_over = False
         self._lock = threading.Lock()
 
@@ -59,22 +63,22 @@ class ProfileRequests:
         with self._lock:
             if self._is_over:
                 raise RefusedError("the training has ended")
-            if busy := self._running or (self._waiting and self._waiting.name):
+            if busy := self._running or (self.waiting and self.waiting.name):
                 raise RefusedError(f"the profile {busy} is taken first: try again when it is stored")
             if (capture.step or 0) <= self._step + 1:
                 raise LateError(f"step {capture.step} has begun already: choose a later one")
-            self._waiting = capture
+            self.waiting = capture
 
     def starts_after(self, step: int) -> bool:
         """Returns whether a request waits for the end of a step."""
         with self._lock:
-            return self._waiting is not None and self._waiting.step == step + 1
+            return self.waiting is not None and self.waiting.step == step + 1
 
     def withdraw(self, capture: contract.Capture) -> None:
         """Drops a request that waits; one that has started is taken."""
         with self._lock:
-            if self._waiting == capture:
-                self._waiting = None
+            if self.waiting == capture:
+                self.waiting = None
 
     def reach(self, step: int, now: float, running: str) -> contract.Capture | None:
         """Returns the request that starts between two steps.
@@ -87,17 +91,17 @@ class ProfileRequests:
         with self._lock:
             self._measure(step, now)
             self._step, self._running = step, running
-            due = self._waiting
+            due = self.waiting
             if due is None or running or step < (due.step or 0) - 1:
                 return None
-            self._waiting, self._running = None, due.name
+            self.waiting, self._running = None, due.name
             return due
 
     def close(self) -> contract.Capture | None:
         """Refuses everything from now on; returns the request that has not started."""
         with self._lock:
             self._is_over = True
-            waiting, self._waiting = self._waiting, None
+            waiting, self.waiting = self.waiting, None
             return waiting
 
     def _measure(self, step: int, now: float) -> None:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from qtj_trainer.replica.profile_requests import ProfileRequests
 
-__all__ = ["Telemetry", "check_free", "port_from"]
+__all__ = ["GAUGES", "Telemetry", "check_free", "port_from"]
 
-_GAUGES = {
+GAUGES = {
     "epoch": "Epochs finished.",
     "epochs": "Epochs asked for.",
     "step": "Optimizer steps finished.",
@@ -91,7 +91,7 @@ class Telemetry(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yields the current numbers. The registry calls it for each scrape."""
-        for name, help_text in _GAUGES.items():
+        for name, help_text in GAUGES.items():
             value = getattr(self.progress, name)
             if value is not None:
                 yield GaugeMetricFamily(f"qtj_training_{name}", help_text, value)

@@ -6,7 +6,7 @@
 <artifacts>/logs/<run>/eval/events.out.tfevents...            measurements of an evaluator on that set
 
 A run has the name of its job and the start of the job's uid, or `local-` and the start time of a training without a
-job: no other run adds to its curves. All attempts of a job add to one run; see `first_events` for how.
+job: no other run adds to its curves. All attempts of a job add to one run; see `_start_again` for how.
 TensorBoard draws curves with the same name in several folders, such as the loss, in one chart. Keras' callback uses the
 same folders.
 
@@ -15,6 +15,7 @@ there, because nothing can be appended to an object in a bucket.
 """
 
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +29,6 @@ from qtj_trainer.loop.step_report import Measured
 from qtj_trainer.storage import Store
 from qtj_trainer.stored.periodic_upload import PeriodicUpload
 from qtj_trainer.stored.position import Epoch
-from qtj_trainer.tensorboard.first_events import start_again
 
 if TYPE_CHECKING:
     from qtj_trainer.tensorboard.model_summary import ModelSummary
@@ -125,7 +125,7 @@ class Board:
         if part not in self._writers:
             folder = Path(self._local.name, part)
             if part != _RUN:
-                start_again(folder, first_step)
+                _start_again(folder, first_step)
             self._writers[part] = tf.summary.create_file_writer(str(folder))
         return self._writers[part]
 
@@ -162,3 +162,28 @@ def _draw(curves: Mapping[str, float | None]) -> None:
     for name, number in curves.items():
         if number is not None:
             tf.summary.scalar(name, number)
+
+
+def _start_again(folder: Path, first_step: int) -> None:
+    """Writes the file that lets TensorBoard leave out what earlier attempts have drawn.
+
+    An attempt that continues from a checkpoint repeats the steps after it. Without a mark, the curves of both attempts
+    would be joined, with a jump back:
+
+        attempt 1     7   14   21 ✗
+        attempt 2         ╰─▶  21   28   35        "starts at step 15": what attempt 1 has drawn from there is left out
+
+    TensorBoard's Python reader needs this mark, in a file that it reads before the attempt's own one. Its faster reader
+    in Rust needs none: it leaves out what a smaller step follows.
+
+    Args:
+        folder: Where the attempt will write its own event file.
+        first_step: The first step at which the attempt may draw.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    now = time.time()
+    session = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
+    # "-" is before every letter and digit: the attempt's own file has the name of the machine there.
+    with tf.io.TFRecordWriter(str(folder / f"events.out.tfevents.{int(now):010d}.-start")) as file:
+        for content in ({"file_version": "brain.Event:2"}, {"step": first_step, "session_log": session}):
+            file.write(tf.compat.v1.Event(wall_time=now, **content).SerializeToString())

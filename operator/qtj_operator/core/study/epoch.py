@@ -5,13 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Reached", "epoch_numbers", "reached_of"]
+from qtj_contract import Progress, named_numbers
+from qtj_contract.progress import EpochNumbers
 
-_NUMBERS = (
-    *(("loss", "loss"), ("val_loss", "validationLoss"), ("val_accuracy", "accuracy")),
-    *(("accuracy", "trainingAccuracy"), ("accuracy", "accuracy")),
-)
-"""With the fields of a job's progress. An accuracy is that of the held-out examples, if there is one."""
+__all__ = ["Reached", "epoch_numbers", "reached_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +26,15 @@ class Reached:
     is_trained: bool = False
 
 
-def epoch_numbers(progress: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the numbers of the last epoch by their names in a study."""
-    return {name: progress[field] for name, field in _NUMBERS if progress.get(field) is not None}
+def epoch_numbers(epoch: EpochNumbers) -> dict[str, float]:
+    """Returns the numbers of an epoch by their names in a study: an accuracy is of held-out examples, if it can be."""
+    held_out = {} if epoch.accuracy is None else {"accuracy": epoch.accuracy}
+    return {**named_numbers(epoch), **held_out}
 
 
 def reached_of(status: Mapping[str, Any]) -> Reached | None:
     """Returns how far a job is, by its status; None before its first epoch."""
-    progress = status.get("progress") or {}
-    if not progress.get("epoch"):
+    progress = Progress.from_dict(status.get("progress") or {})
+    if progress is None or not progress.epoch:
         return None
-    numbers = {name: float(number) for name, number in epoch_numbers(progress).items() if math.isfinite(number)}
-    return Reached(progress["epoch"], numbers, progress["epoch"] >= (progress.get("epochs") or math.inf))
+    return Reached(progress.epoch, epoch_numbers(progress), progress.epoch >= (progress.epochs or math.inf))

@@ -170,4 +170,5 @@ def _weights(name: str, values: NDArray[Any]) -> Summary:
 def _write(*summaries: Summary) -> None:
     """Writes summaries as one event. TensorFlow takes 25 operations for a histogram, and a call for each curve."""
     together = Summary(value=[value for each in summaries for value in each.value])
-    tf.summary.experimental.write_raw_pb(together.SerializeToString())
+    if together.value:
+        tf.summary.experimental.write_raw_pb(together.SerializeToString())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorboard.backend.event_processing.plugin_event_accumulator import TENSORS, EventAccumulator
 
 from qtj_trainer.storage import open_store
@@ -92,6 +93,20 @@ def test_of_very_many_weights_a_histogram_counts_some(tmp_path: Path) -> None:
         board.show(epoch(1), {}, {"dense/kernel": np.ones((3, 100_000)), "none/kernel": np.ones((0, 3))})
 
     assert counts(read(tmp_path / "logs/uid-1/train"), "weights/dense/kernel") == [100_000]
+
+
+def test_a_histogram_has_the_buckets_of_tensorflow(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).normal(size=1000).astype(np.float32)
+    with Board(open_store(str(tmp_path)), "uid-1") as board:
+        board.show(epoch(1), {"expectation": numbers}, {})
+    writer = tf.summary.create_file_writer(str(tmp_path / "theirs"))
+    with writer.as_default(7):
+        tf.summary.histogram("readouts/expectation", numbers)
+    writer.close()
+
+    [(_, ours)] = values(read(tmp_path / "logs/uid-1/train"), "readouts/expectation")
+    [(_, theirs)] = values(read(tmp_path / "theirs"), "readouts/expectation")
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
 def folders(artifacts: Path) -> list[Path]:

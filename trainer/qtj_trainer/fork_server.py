@@ -37,6 +37,7 @@ _MODULES = (
     "qtj_trainer.run.operations", "qtj_trainer.run.outcome", "qtj_trainer.run.undecodable",
     "qtj_trainer.tensorboard.event_files", "qtj_trainer.tensorboard.circuit_picture",
     "qtj_trainer.tensorboard.model_summary", "qtj_trainer.tensorboard.model_graph", "qtj_trainer.weights",
+    "pydantic.type_adapter", "sympy.tensor.tensor", "tensorboard.summary.v2",  # by libraries, at their first use
 )  # fmt: skip
 """What trainings and inferences import. Not TensorFlow Quantum, whose import starts threads."""
 

@@ -91,7 +91,11 @@ def _predict(
         from qtj_trainer.weights import load_weights
 
         start_tensorflow(Cluster.alone())
-        model = workload.model(options)
+
+        import tensorflow as tf  # the tracer is patched before
+
+        # AutoGraph has nothing to convert in the layers of a workload.
+        model = tf.autograph.experimental.do_not_convert(workload.model)(options)
     load_weights(model, weights, otherwise=f"the weights do not fit the model {model.name}")
     examples = workload.encode(held_out, options)
     taken = batches(examples, options.batch_size).take(steps_per_epoch(len(examples), options.batch_size))

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -206,7 +206,7 @@ class Qcnn(Workload):
         from qtj_simulator import expectation_layer
         from qtj_simulator.fused.device import NoGpuError
 
-        built = _built(options)
+        built = _built(options.model, options.qubits)
         first, hidden, answer, *more = _seeds(options, 2 + options.filters)
         simulated = partial(
             expectation_layer, built.circuit, built.readouts, inputs=built.inputs, weights=built.weights
@@ -254,10 +254,7 @@ class Qcnn(Workload):
 
     def fingerprint(self, options: QcnnOptions) -> str:
         """Returns a digest of the circuit, its readouts and the layers after it."""
-        import cirq
-
-        built = _built(options)
-        structure = f"{cirq.to_json([built.circuit, built.readouts])} {options.model} {options.filters}"
+        structure = f"{_as_json(options.model, options.qubits)} {options.model} {options.filters}"
         return hashlib.sha256(structure.encode()).hexdigest()
 
     def readouts(self, options: QcnnOptions) -> tuple[str, ...]:
@@ -274,7 +271,7 @@ class Qcnn(Workload):
 
     def drawing(self, options: QcnnOptions) -> str:
         """Returns the circuit as text, with time from top to bottom: its width is the number of qubits."""
-        return str(_built(options).circuit.to_text_diagram(transpose=True))
+        return _as_text(options.model, options.qubits)
 
     def takes_whole_steps(self, options: QcnnOptions) -> bool:
         """Returns whether the circuits are so small that an exchange would take longer than a step."""
@@ -314,9 +311,24 @@ def _training_examples(options: QcnnOptions) -> int:
     return int(_TRAINING_SHARE * options.rounds * options.qubits)
 
 
-def _built(options: QcnnOptions) -> HybridCircuit:
-    build = hybrid_circuit if options.model == Model.HYBRID else pure_circuit
-    return build(options.qubits)
+# Each of these takes as long as some steps of a training, which asks for it two to six times.
+@cache
+def _built(model: Model, qubits: int) -> HybridCircuit:
+    """Returns a circuit that nobody may change."""
+    return (hybrid_circuit if model == Model.HYBRID else pure_circuit)(qubits)
+
+
+@cache
+def _as_json(model: Model, qubits: int) -> str:
+    import cirq
+
+    built = _built(model, qubits)
+    return str(cirq.to_json([built.circuit, built.readouts]))
+
+
+@cache
+def _as_text(model: Model, qubits: int) -> str:
+    return str(_built(model, qubits).circuit.to_text_diagram(transpose=True))
 
 
 def _seeds(options: QcnnOptions, count: int) -> list[int]:

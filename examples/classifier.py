@@ -6,6 +6,7 @@ encodings. The program also runs without a job: python examples/classifier.py
 """
 
 import argparse
+import sys
 
 from qtj_trainer import Program
 
@@ -21,10 +22,14 @@ program = Program(epochs=EPOCHS)
 import cirq
 import numpy as np
 import sympy
-from sklearn.datasets import load_iris
 
 from qtj_simulator import expectation_engine
 from qtj_simulator.optimizers import Adam
+
+try:
+    from sklearn.datasets import load_iris
+except ModuleNotFoundError:
+    sys.exit("the flowers come with scikit-learn, which is not installed here: pip install scikit-learn")
 
 STEPS, HELD_OUT, SPECIES = 20, 45, 3  # steps of an epoch, each over all other flowers
 SHARPNESS = 4.0  # a readout is between -1 and 1: probabilities need larger numbers

@@ -305,6 +305,10 @@ reference: $(STAMP) ## Generate the Python reference, the reference of the comma
 notebook: $(STAMP) ## Run the notebook of the documentation, and write its outputs into it
 	$(BIN)/python -m tools.docs.notebook
 
+.PHONY: figures
+figures: $(STAMP) ## Draw the figures of docs/studies.md from the results in docs/studies
+	$(BIN)/python -m tools.docs.figures
+
 .PHONY: dashboard
 dashboard: $(STAMP) ## Generate the Grafana dashboard
 	$(BIN)/python deploy/monitoring/dashboard.py

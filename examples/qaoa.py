@@ -24,6 +24,7 @@ import numpy as np
 import sympy
 
 from qtj_simulator import expectation_engine
+from qtj_simulator.optimizers import Adam
 
 STEPS = 40  # of an epoch
 graph = nx.random_regular_graph(3, given.nodes, seed=given.graph)  # each node has three neighbours
@@ -61,13 +62,10 @@ angles = draw.uniform(0.05, 0.25, len(names)) * np.tile([1, -1], given.layers)
 if program.inferring:
     program.report(found(program.load(angles)))
 
-state = program.state(angles=angles, mean=np.zeros_like(angles), square=np.zeros_like(angles))
+optimizer = Adam(lambda at: engine.gradients(nothing, at, np.ones((1, 1)))[1], given.learning_rate)
+state = program.state(angles=angles, memory=optimizer.memory(angles))
 for epoch in program.epochs():
-    for step in range((epoch.number - 1) * STEPS + 1, epoch.number * STEPS + 1):  # Adam (arXiv:1412.6980)
-        _, slopes = engine.gradients(nothing, state.angles, np.ones((1, 1)))
-        state.mean = 0.9 * state.mean + 0.1 * slopes
-        state.square = 0.99 * state.square + 0.01 * slopes**2
-        mean, square = state.mean / (1 - 0.9**step), state.square / (1 - 0.99**step)
-        state.angles = state.angles - given.learning_rate * mean / (np.sqrt(square) + 1e-8)
+    for step in range((epoch.number - 1) * STEPS + 1, epoch.number * STEPS + 1):
+        state.angles, state.memory = optimizer.step(step, state.angles, state.memory)
     epoch.report(loss=-found(state.angles)["cut"])
 program.finish(state.angles, found(state.angles))

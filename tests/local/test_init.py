@@ -17,6 +17,7 @@ FILES = {
     "loop": ["my-loop.yaml", "my_loop.py"],
     "vqe": ["my-vqe.yaml", "my_vqe.py"],
     "qaoa": ["my-qaoa.yaml", "my_qaoa.py"],
+    "classifier": ["my-classifier.yaml", "my_classifier.py"],
 }
 
 
@@ -46,7 +47,7 @@ def test_a_new_job_runs_to_its_end(laptop: Laptop, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "metric", "least", "most"),
-    [("vqe", "relative_error", 0.0, 0.01), ("qaoa", "ratio", 0.9, 1.0)],
+    [("vqe", "relative_error", 0.0, 0.01), ("qaoa", "ratio", 0.9, 1.0), ("classifier", "accuracy", 0.85, 1.0)],
 )
 def test_a_new_quantum_program_comes_close_to_the_exact_answer(
     laptop: Laptop, kind: str, metric: str, least: float, most: float
@@ -102,7 +103,7 @@ def test_no_file_is_overwritten(laptop: Laptop, there: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop, vqe, qaoa, study"),
+        ((), "no kind is named: write qtj init KIND, one of qcnn, circuit, keras, loop, vqe, qaoa, classifier, study"),
         (("keras", "--name", "../x"), '--name "../x": a name must start with a letter and hold only a-z, 0-9 and -'),
         (("keras", "--artifacts", "s3://b"), "--artifacts s3://b: write an address, gs://BUCKET/PATH or file:///PATH"),
         (("keras", "--artifacts", "gs:/x"), "--artifacts gs:/x: write an address, gs://BUCKET/PATH or file:///PATH"),

@@ -128,7 +128,10 @@ def test_a_wheel_has_its_own_package_alone(wheels: Mapping[str, Path], name: str
 def test_the_command_has_the_programs_that_init_writes(unpacked: Mapping[str, Path]) -> None:
     programs = {path.name: path.read_text() for path in (unpacked[COMMAND] / "qtj/create/programs").iterdir()}
 
-    written = [*(ROOT / "examples").glob("own_*.py"), *(ROOT / "examples" / name for name in ("qaoa.py", "vqe.py"))]
+    written = [
+        *(ROOT / "examples").glob("own_*.py"),
+        *(ROOT / "examples" / f"{kind}.py" for kind in ("classifier", "qaoa", "vqe")),
+    ]
     assert programs == {path.name: path.read_text() for path in written}
 
 

@@ -16,7 +16,7 @@ from tools.docs.notebook_page import notebook_page
 __all__ = ["CHAPTERS", "build"]
 
 CHAPTERS: Mapping[str, Sequence[str]] = {
-    "Start": ("tutorial", "concepts", "examples", "limits"),
+    "Start": ("tutorial", "concepts", "examples", "studies", "limits"),
     "How to": (
         "how-to/settings",
         "how-to/follow",

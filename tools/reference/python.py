@@ -61,6 +61,10 @@ PUBLIC = {
         "qtj_simulator.state_engine",
         "qtj_simulator.StateEngine",
         "qtj_simulator.fidelities",
+        "qtj_simulator.optimizers.Optimizer",
+        "qtj_simulator.optimizers.Adam",
+        "qtj_simulator.optimizers.Spsa",
+        "qtj_simulator.optimizers.NaturalGradient",
         "qtj_simulator.UnsupportedError",
     ),
     "Circuits in a model": (

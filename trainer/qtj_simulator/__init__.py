@@ -30,6 +30,7 @@ Each package and module imports only from those below it:
     qasm           a circuit as OpenQASM
     specification  a circuit with its readouts and symbols
     operations     what Cirq knows about a gate
+    optimizers     steps of Adam, SPSA and the quantum natural gradient
     engines, cpu   names and precisions of the engines; threads
     quiet          what TensorFlow prints at each import
 """

@@ -1,4 +1,4 @@
-"""Statevectors of parametrised circuits, and what is taken from them: probabilities, samples and kernel matrices."""
+"""Statevectors of parametrised circuits, and what is taken from them: probabilities, samples, kernels and metrics."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -18,6 +18,9 @@ __all__ = ["StateEngine", "fidelities", "state_engine"]
 
 Array = NDArray[Any]
 Qubits: TypeAlias = Sequence[cirq.Qid]
+
+_STEP = 1e-5
+"""Of the differences in a metric: halfway between errors of rounding, and those of a step that is too long."""
 
 
 def state_engine(
@@ -142,6 +145,33 @@ class StateEngine:
         """
         rows = self.statevectors(np.concatenate([inputs, others]), weights)
         return np.asarray(np.abs(rows[: len(inputs)].conj() @ rows[len(inputs) :].T) ** 2, np.float64)
+
+    def metric(self, inputs: Array, weights: Array) -> Array:
+        """Computes the Fubini-Study metric by the inputs: how far a small change of them moves the state.
+
+        It is Re(⟨∂ᵢψ|∂ⱼψ⟩ - ⟨∂ᵢψ|ψ⟩⟨ψ|∂ⱼψ⟩) (arXiv:1909.02108), by central differences of states, with an error of
+        about 1e-8 of its size. For each example it computes 2 · inputs + 1 states, all of them in one call.
+
+        Args:
+            inputs: Float (batch, inputs).
+            weights: Float (weights,).
+
+        Returns:
+            float64 (batch, inputs, inputs).
+
+        Raises:
+            ValueError: If the engine computes in single precision, which is too coarse for differences.
+        """
+        if self.dtype != np.complex128:
+            raise ValueError('the metric needs double precision: make the engine with dtype="float64"')
+        count = inputs.shape[1]
+        steps = _STEP * np.concatenate([np.zeros((1, count)), np.eye(count), -np.eye(count)])
+        states = self.statevectors((inputs[:, None] + steps).reshape(-1, count), weights)
+        at, around = np.split(states.reshape(len(inputs), 2 * count + 1, -1), [1], axis=1)
+        overlaps = around @ at.conj().transpose(0, 2, 1)
+        aligned = around * overlaps.conj() / np.abs(overlaps)  # each state has another global phase
+        slopes = (aligned[:, :count] - aligned[:, count:]) / (2 * _STEP)
+        return np.asarray(np.real(slopes.conj() @ slopes.transpose(0, 2, 1)))
 
     def _place(self, qubit: cirq.Qid) -> int:
         if qubit not in self.qubits:

@@ -48,6 +48,7 @@ def init(
             metavar="KIND",
             help="What it trains: qcnn (built in), circuit (your circuit in a Keras model), keras (your Keras model), "
             "loop (your own training loop), vqe (the ground state of a spin chain), qaoa (the largest cut of a graph), "
+            "classifier (a circuit that encodes its data; needs scikit-learn), "
             "study (several learning rates and seeds of vqe).",
             show_default="asked for on a terminal",
         ),

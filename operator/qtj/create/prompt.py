@@ -17,6 +17,7 @@ class Kind(StrEnum):
     LOOP = "loop"
     VQE = "vqe"
     QAOA = "qaoa"
+    CLASSIFIER = "classifier"
     STUDY = "study"
 
 

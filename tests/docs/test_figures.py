@@ -1,0 +1,20 @@
+"""The figures of studies are those of the results beside them, and each study is one of the examples."""
+
+from tools.docs.figures import FOLDER, drawn
+from tools.docs.files import ROOT
+
+
+def test_the_figures_are_drawn_from_the_stored_results() -> None:
+    figures = dict(drawn())
+
+    assert sorted(figures) == sorted(FOLDER.glob("*.svg"))
+    assert [path.name for path, text in figures.items() if path.read_text() != text] == [], "run `make figures`"
+
+
+def test_each_figure_names_its_study() -> None:
+    page = (ROOT / "docs/studies.md").read_text()
+
+    for path in FOLDER.glob("*.svg"):
+        assert (ROOT / f"examples/studies/{path.stem}.yaml").is_file()
+        assert f"qtj run examples/studies/{path.stem}.yaml" in page
+        assert f"studies/{path.name}" in page

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from qtj.local import fork_server
 from qtj.local.fork_server import ForkServer, fork_server_for
@@ -19,6 +20,8 @@ from qtj.local.process import Process
 from qtj.local.program import TRAINER, ProcessSpec, base_environment
 from qtj.local.supervisors import Supervisors
 from qtj_contract import Env
+from qtj_operator.api.job import Job
+from qtj_operator.manifests.pod import replica_pod
 from tests.local.laptop import eventually, toy_job
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="TensorFlow Quantum is for Linux")
@@ -161,6 +164,21 @@ async def test_a_variable_that_is_not_of_the_contract_gives_it_a_start_of_its_ow
 
     async with started(facts("wait", **{name: "0"}), server) as process:
         assert not is_forked(process)
+
+
+def test_what_the_operator_sets_in_any_replica_keeps_the_fork(server: ForkServer) -> None:
+    (job,) = (
+        Job.parse(each) for each in yaml.safe_load_all((REPOSITORY / "examples/linear-regression.yaml").read_text())
+    )
+    names = {
+        variable["name"]
+        for replica in job.replicas()
+        for container in replica_pod(job, replica, attempt=2)["spec"]["containers"]
+        for variable in container["env"]
+    }
+
+    assert {"TF_CONFIG", "QTJ_ATTEMPT", "RANK"} <= names
+    assert server.suits(facts(**dict.fromkeys(names, "1")))
 
 
 def test_another_folder_program_or_longer_command_gives_it_a_start_of_its_own(server: ForkServer) -> None:

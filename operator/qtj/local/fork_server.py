@@ -1,8 +1,8 @@
 """The process that loads TensorFlow once, and forks each trainer of a run: see `qtj_trainer.fork_server`.
 
 A trainer that is forked is as one that starts alone. So whatever else the start of Python and an import read has to be
-as in the server: this Python, the working directory and all variables that are not of our contract. Any other program
-starts alone, and so does every one without a server: where it has ended, and where loading has left threads.
+as in the server: this Python, the working directory and all variables but those that the operator sets. Any other
+program starts alone, and so does every one without a server: where it has ended, and where loading has left threads.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from qtj.local.program import TRAINER, ProcessSpec, base_environment
 from qtj_contract import Env
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.controller.client import Object
+from qtj_operator.manifests.process_group import PROCESS_GROUP
 
 __all__ = ["MARK", "Child", "ForkServer", "fork_server_for", "new_mark"]
 
@@ -32,7 +33,8 @@ _ROOM = 8192
 """The most bytes of the command of a forked program, and of the variables that it has beside those of the server."""
 _PATIENCE_SECONDS = 10.0
 """How long a fork may take."""
-_OURS = frozenset(Env)
+_OURS = frozenset(Env) | PROCESS_GROUP
+"""Variables that the operator sets, and that neither the start of Python nor an import reads."""
 
 
 def new_mark() -> Mapping[str, str]:
@@ -63,7 +65,7 @@ class ForkServer:
     """A running fork server. It has to be closed.
 
     Args:
-        environment: The environment of the programs to fork; variables of our contract are left out.
+        environment: The environment of the programs to fork; variables that the operator sets are left out.
 
     Attributes:
         mark: A variable for the environment of each program of this run.

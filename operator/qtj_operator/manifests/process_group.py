@@ -8,7 +8,10 @@ well, as a group of one.
 from qtj_operator.api.job import GRPC_PORT, Job, ReplicaId
 from qtj_operator.api.names import Role, replica_host
 
-__all__ = ["process_group"]
+__all__ = ["PROCESS_GROUP", "process_group"]
+
+PROCESS_GROUP = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"})
+"""The names of the variables. PyTorch reads them when a group is made, not when it is imported."""
 
 _RANKED = (Role.CHIEF, Role.WORKER)
 

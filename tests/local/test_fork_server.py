@@ -167,9 +167,8 @@ async def test_a_variable_that_is_not_of_the_contract_gives_it_a_start_of_its_ow
 
 
 def test_what_the_operator_sets_in_any_replica_keeps_the_fork(server: ForkServer) -> None:
-    (job,) = (
-        Job.parse(each) for each in yaml.safe_load_all((REPOSITORY / "examples/linear-regression.yaml").read_text())
-    )
+    manifest = yaml.safe_load((REPOSITORY / "examples/linear-regression.yaml").read_text())
+    job = Job.parse({**manifest, "metadata": {**manifest["metadata"], "namespace": "lab", "uid": "an-id"}})
     names = {
         variable["name"]
         for replica in job.replicas()

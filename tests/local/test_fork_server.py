@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from qtj.local import fork_server
 from qtj.local.fork_server import ForkServer, fork_server_for
@@ -20,8 +19,8 @@ from qtj.local.process import Process
 from qtj.local.program import TRAINER, ProcessSpec, base_environment
 from qtj.local.supervisors import Supervisors
 from qtj_contract import Env
-from qtj_operator.api.job import Job
 from qtj_operator.manifests.pod import replica_pod
+from tests.jobs import a_job
 from tests.local.laptop import eventually, toy_job
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="TensorFlow Quantum is for Linux")
@@ -167,8 +166,7 @@ async def test_a_variable_that_is_not_of_the_contract_gives_it_a_start_of_its_ow
 
 
 def test_what_the_operator_sets_in_any_replica_keeps_the_fork(server: ForkServer) -> None:
-    manifest = yaml.safe_load((REPOSITORY / "examples/linear-regression.yaml").read_text())
-    job = Job.parse({**manifest, "metadata": {**manifest["metadata"], "namespace": "lab", "uid": "an-id"}})
+    job = a_job(chief=True, ps=1)
     names = {
         variable["name"]
         for replica in job.replicas()

@@ -166,7 +166,7 @@ async def test_a_variable_that_is_not_of_the_contract_gives_it_a_start_of_its_ow
 
 
 def test_what_the_operator_sets_in_any_replica_keeps_the_fork(server: ForkServer) -> None:
-    job = a_job(chief=True, ps=1)
+    job = a_job(chief=True, ps=1, strategy="ParameterServer")
     names = {
         variable["name"]
         for replica in job.replicas()

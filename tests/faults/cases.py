@@ -1,8 +1,8 @@
 """Every scenario with a fault at every write, trouble with every event of the watches, and a restart at every pass."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from tests.faults.client import Fault, Plan
 from tests.faults.life import Life
@@ -11,13 +11,9 @@ from tests.faults.oracle import MAX_EVENTS, canonical
 from tests.faults.scenario import Scenario
 from tests.faults.watches import Trouble
 
-T = TypeVar("T")
-
 _OTHERS = [fault for fault in Fault if fault != Fault.CRASH_AFTER]
 """After a crash that follows a write, the next operator does not know of it: this finds most."""
-_TURN = 3
-"""One of so many writes has another fault too, and one of so many events a trouble."""
-_PASSES = 6
+_PASSES = 4
 """Before one of so many passes, the operator starts anew: after each write, another case has it crash."""
 
 
@@ -90,19 +86,14 @@ def _mishaps(calm: Life, *, every_fault: bool) -> Iterator[Mishap]:
     """Yields everything that can go wrong once in a life."""
     yield Mishap()
     for write in range(calm.operator.client.writes):
-        yield Mishap(Plan(write, Fault.CRASH_AFTER))
-        yield from (Mishap(Plan(write, fault)) for fault in _in_turn(_OTHERS, write, every_fault=every_fault))
+        for fault in Fault if every_fault else (Fault.CRASH_AFTER, _OTHERS[write % len(_OTHERS)]):
+            yield Mishap(Plan(write, fault))
+    troubles = [*Trouble]
     for event in range(calm.events):
-        yield from (Mishap(watch=Watch(event, each)) for each in _in_turn([*Trouble], event, every_fault=every_fault))
+        for trouble in troubles if every_fault else [troubles[event % len(troubles)]]:
+            yield Mishap(watch=Watch(event, trouble))
     for number in range(0, calm.operator.passes, 1 if every_fault else _PASSES):
         yield Mishap(restart_before=number)
-
-
-def _in_turn(all_of_them: Sequence[T], number: int, *, every_fault: bool) -> Sequence[T]:
-    """Returns what one write or event has: all, or one of them in turn, or nothing."""
-    if every_fault:
-        return all_of_them
-    return [] if number % _TURN else [all_of_them[number // _TURN % len(all_of_them)]]
 
 
 def _divergence(case: Case, expected: dict[str, Any]) -> str | None:

@@ -84,7 +84,7 @@ e2e: cluster images $(STAMP) ## End-to-end tests on that cluster, with two nodes
 
 .PHONY: check
 check: $(STAMP) ## In two minutes: style, layers, types, everything pure, and the controller without an API server
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types test-core
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint types test-core
 
 .PHONY: test
 test: $(STAMP) ## Everything: check, faults, the trainer, the command, the cluster and e2e; tools and images are built meanwhile

@@ -1,4 +1,4 @@
-"""How the gradient of a random circuit vanishes with its qubits: a barren plateau (arXiv:1803.11173).
+"""How the variance of a gradient of random circuits depends on their qubits: see barren plateaus, arXiv:1803.11173.
 
 It trains nothing: for SAMPLES circuits with random gates and angles, it takes the derivative of Z Z of the first two
 qubits by the first angle, and reports the variance. examples/studies/barren-plateau.yaml asks for several numbers of

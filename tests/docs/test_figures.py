@@ -1,5 +1,9 @@
 """The figures of studies are those of the results beside them, and each study is one of the examples."""
 
+import json
+
+import yaml
+
 from tools.docs.figures import FOLDER, drawn
 from tools.docs.files import ROOT
 
@@ -18,3 +22,10 @@ def test_each_figure_names_its_study() -> None:
         assert (ROOT / f"examples/studies/{path.stem}.yaml").is_file()
         assert f"qtj run examples/studies/{path.stem}.yaml" in page
         assert f"studies/{path.name}" in page
+
+
+def test_each_result_is_that_of_the_study_as_it_is() -> None:
+    for path in FOLDER.glob("*.json"):
+        study = yaml.safe_load((ROOT / f"examples/studies/{path.stem}.yaml").read_text())
+
+        assert json.loads(path.read_text())["spec"] == study["spec"], path.stem

@@ -35,6 +35,10 @@ esac
 """It builds all but the storage emulator, which is the first that is asked for."""
 
 
+UNTIL_IT_FAILS = "while ! grep -q Error test-output/test-faults.log; do sleep 0.01; done; sleep 1"
+"""Make writes this right before its end."""
+
+
 def suite(folder: Path, *words: str, makefile: str = MAKEFILE) -> "subprocess.CompletedProcess[str]":
     (folder / "Makefile").write_text(makefile)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
@@ -75,14 +79,27 @@ def test_the_faults_run_at_low_priority_beside_the_other_stages(tmp_path: Path) 
 
 
 def test_a_stage_that_fails_beside_the_others_fails_all_with_its_words(tmp_path: Path) -> None:
-    makefile = MAKEFILE.replace("test-faults ", "") + "test-faults:\n\t@echo FAIL a gang; exit 3\n"
+    makefile = MAKEFILE.replace("test-faults test-trainer ", "") + (
+        f"test-faults:\n\t@echo FAIL a gang; exit 3\ntest-trainer:\n\t@{UNTIL_IT_FAILS}; echo $@ >> ran\n"
+    )
 
     ended = suite(tmp_path, "test", makefile=makefile)
 
     assert ended.returncode == 2
-    assert ran(tmp_path)[-1] == "test-cluster"
+    assert ran(tmp_path) == ["check", "test-trainer"]
     assert "\nFAIL a gang\n" in ended.stdout
     assert re.search(r"^  test-faults +0:00 beside  failed$", ended.stdout, re.MULTILINE)
+
+
+def test_a_stage_that_has_failed_beside_another_one_that_fails_is_in_the_table(tmp_path: Path) -> None:
+    makefile = MAKEFILE.replace("test-faults test-trainer ", "") + (
+        f"test-faults:\n\t@echo FAIL a gang; exit 3\ntest-trainer:\n\t@{UNTIL_IT_FAILS}; exit 3\n"
+    )
+
+    ended = suite(tmp_path, "test", makefile=makefile)
+
+    assert "\nFAIL a gang\n" in ended.stdout
+    assert len(re.findall(r"failed$", ended.stdout, re.MULTILINE)) == 2
 
 
 def test_no_build_outlives_the_stages(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from .stages import SHARD_MINUTES, SHARDS, TEST, TEST_MINUTES, Took, shard, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .stages import Stage
 
@@ -50,7 +50,10 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(stages: Sequence[Stage], limit: float) -> int:
-    """Runs the stages until one fails, and prints the table of their times, which is kept in a file too."""
+    """Runs the stages until one fails, and prints the table of their times, which is kept in a file too.
+
+    Those beside others are looked at after each of them, and waited for at the end.
+    """
     took: list[Took] = []
     running: dict[str, subprocess.Popen[bytes]] = {}
     with contextlib.ExitStack() as stack:
@@ -58,22 +61,22 @@ def run(stages: Sequence[Stage], limit: float) -> int:
             if stage.beside:
                 print(f"make {stage.target} beside what follows: {log_of(stage.target)}", flush=True)
                 running[stage.target] = stack.enter_context(beside(stage.target))
-            elif not ends(took, limit, foreground(stage.target)):
+            else:
+                took.append(foreground(stage.target))
+                took += [awaited(each, running.pop(each)) for each in ended(running)]
+            TIMES.write_text(table(took, limit) + "\n")
+            if not all(each.passed for each in took):
                 break
         else:
-            for target, process in running.items():
-                if not ends(took, limit, awaited(target, process)):
-                    print(log_of(target).read_text(errors="replace")[-_SHOWN:], flush=True)
-                    break
+            took += [awaited(target, process) for target, process in running.items()]
+    TIMES.write_text(table(took, limit) + "\n")
     print(TIMES.read_text(), end="", flush=True)
     return 0 if all(each.passed for each in took) else 2
 
 
-def ends(took: list[Took], limit: float, stage: Took) -> bool:
-    """Adds a stage that has ended to the table; returns whether it passed."""
-    took.append(stage)
-    TIMES.write_text(table(took, limit) + "\n")
-    return stage.passed
+def ended(running: Mapping[str, subprocess.Popen[bytes]]) -> Sequence[str]:
+    """Returns the stages that ran beside others and have ended."""
+    return [target for target, process in running.items() if process.poll() is not None]
 
 
 def foreground(target: str) -> Took:
@@ -86,9 +89,11 @@ def foreground(target: str) -> Took:
 
 
 def awaited(target: str, process: subprocess.Popen[bytes]) -> Took:
-    """Waits for the end of a stage that ran beside others."""
+    """Waits for the end of a stage that ran beside others; prints its last words if it failed."""
     began = time.monotonic()
     code = process.wait()
+    if code:
+        print(log_of(target).read_text(errors="replace")[-_SHOWN:], flush=True)
     return Took(target, time.monotonic() - began, passed=not code, busy=None)
 
 

@@ -51,7 +51,7 @@ TEST = (
     Stage("test-command"),
     Stage("test-cluster"),
 )
-"""In an order in which tools and images are built before they are needed: the first two need none."""
+"""In an order in which tools and images are built before they are needed."""
 TEST_MINUTES = 40.0
 """More than this is worth a warning: CI ends a run after 90 minutes, and the next machine may be slower."""
 

@@ -57,7 +57,9 @@ _RECIPES = {
     ),
     Kind.VQE: _Recipe("The ground state of an Ising chain, with NumPy", None, "vqe.py", memory="1Gi"),
     Kind.QAOA: _Recipe("The largest cut of a graph, with NumPy", None, "qaoa.py", memory="1Gi"),
-    Kind.CLASSIFIER: _Recipe("Which species an iris is, with NumPy", None, "classifier.py", memory="1Gi"),
+    Kind.CLASSIFIER: _Recipe(
+        "Which species an iris is, with NumPy; it needs scikit-learn", None, "classifier.py", memory="1Gi"
+    ),
     Kind.STUDY: _Recipe("Three learning rates, each with five seeds", None, "vqe.py", memory="1Gi"),
 }
 

@@ -9,12 +9,14 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NoReturn
 
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions
 from qtj_trainer.errors import TrainerError
+from qtj_trainer.program.folder_lock import release
 from qtj_trainer.program.own_source import place_of, running_source
 from qtj_trainer.program.process_owner import owns_process
 from qtj_trainer.program.program_log import show_log
@@ -65,6 +67,7 @@ class Session:
         is_script = self._owns_process and not self.inferring
         source = running_source() if is_script else None
         artifacts, note = place_of(self._environment, source)
+        self._folder = Path(artifacts).absolute()  # the program may change its current folder
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
         self.record = SourceRecord(replica.store, source, self._environment, is_script=is_script)
         if self._owns_process:
@@ -113,10 +116,11 @@ class Session:
         report_inference(environment, self.replica.store, weights, metrics)
 
     def end(self) -> None:
-        """Ends the process with exit code 0, if it is the program's."""
+        """Ends the process with exit code 0, if it is the program's; else others may use its folder now."""
         if self._owns_process:
             sys.stdout.flush()  # without teardown, the program's last output would be lost
             exit_now(0)
+        release(self._folder)
 
     @contextmanager
     def mistakes_reported(self) -> Iterator[None]:

@@ -27,13 +27,19 @@ from qtj_trainer.replica.signals import Stop, exit_interrupted, exit_now
 from qtj_trainer.replica.termination import report_error
 from qtj_trainer.storage import read_uri
 from qtj_trainer.stored.artifacts import Address, read_verified
+from qtj_trainer.stored.checkpoints import has_checkpoints
+from qtj_trainer.stored.extension import RESUME, extension_of
 from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.tracer import patch_tracer
 
 __all__ = ["Session"]
 
 _INTERRUPTED = "interrupted: the same command continues from the last checkpoint"
+_INTERRUPTED_UNKNOWN = f"interrupted: {RESUME}=1 and the same command continue from the last checkpoint"
 _INTERRUPTED_EARLY = "interrupted before the first checkpoint: the same command starts over"
+
+_FINDS_AGAIN = (contract.Env.ARTIFACTS_URI, contract.Env.JOB_UID, RESUME)
+"""Variables with which the same command finds the same training, also if its text is not known."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -68,6 +74,7 @@ class Session:
         source = running_source() if is_script else None
         artifacts, note = place_of(self._environment, source)
         self._folder = Path(artifacts).absolute()  # the program may change its current folder
+        self._is_found_again = source is not None or any(map(self._environment.get, _FINDS_AGAIN))
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
         self.record = SourceRecord(replica.store, source, self._environment, is_script=is_script)
         if self._owns_process:
@@ -162,11 +169,20 @@ class Session:
 
     def _end_interrupted(self) -> NoReturn:
         """Ends a program after Ctrl-C, which is no mistake: a traceback would hide what to do next."""
-        is_kept = self.replica.telemetry.progress.checkpoint_step
-        print(_INTERRUPTED if is_kept else _INTERRUPTED_EARLY, file=sys.stderr, flush=True)  # noqa: T201  as `report_error`
+        print(self._after_interruption(), file=sys.stderr, flush=True)  # noqa: T201  as `report_error`
         sys.stdout.flush()
         self._flush()
         exit_interrupted()
+
+    def _after_interruption(self) -> str:
+        """Returns what the same command would do. A program that is still loading has not read its checkpoint yet."""
+        replica = self.replica
+        is_kept = replica.telemetry.progress.checkpoint_step or has_checkpoints(
+            replica.store, replica.job_uid, extension_of(self._environment)
+        )
+        if not is_kept:
+            return _INTERRUPTED_EARLY
+        return _INTERRUPTED if self._is_found_again else _INTERRUPTED_UNKNOWN
 
     def _leave(self, code: int) -> NoReturn:
         """Ends a process that has failed."""

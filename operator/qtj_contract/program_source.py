@@ -17,13 +17,14 @@ from typing import Any, Self
 
 from qtj_contract.whole_file import regular
 
-__all__ = ["ProgramSource", "parsed", "read_code", "read_source"]
+__all__ = ["ProgramSource", "parsed", "read_code", "read_source", "without_epochs"]
 
 _MOST_FILES = 200
 _MOST_BYTES_OF_CODE = 1 << 20
 _MOST_BYTES_OF_DATA = 1 << 28
 """Of a larger file of data, only the size is compared."""
 _LONGEST_NAME = 255
+_EPOCHS = "--epochs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,12 @@ def read_source(
     found = ((name, _digest((folder or Path.cwd()) / name)) for name in sorted(named - {""}) if _may_be_a_file(name))
     data = {name: digest for name, digest in found if digest}
     return ProgramSource(script=main, code=dict(sorted(code.items())), data=data, arguments=list(arguments))
+
+
+def without_epochs(arguments: Sequence[Any]) -> list[Any]:
+    """Returns arguments without the option that says how long to train: more epochs continue a training."""
+    pairs = zip([None, *arguments], arguments, strict=False)
+    return [each for before, each in pairs if before != _EPOCHS and str(each).partition("=")[0] != _EPOCHS]
 
 
 def read_code(path: Path) -> str | None:

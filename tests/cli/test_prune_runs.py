@@ -42,6 +42,15 @@ def test_all_but_the_last_runs_of_each_job_are_old() -> None:
     assert old(keep=9) == []
 
 
+def test_the_run_that_was_continued_last_stays() -> None:
+    first, *_ = [make_run(phase="Running") for _ in range(3)]
+    first.claim()
+    first.release()
+
+    assert [name for name, _ in old()] == ["toy/2", "toy/3"]
+    assert [name for name, _ in old(keep=2)] == ["toy/2"]
+
+
 def test_a_run_that_is_under_way_is_never_old(active: Folder) -> None:
     assert old(keep=0) == [("toy/1", "Complete"), ("toy/3", "Failed")], active
     assert old(keep=1) == [("toy/1", "Complete")]

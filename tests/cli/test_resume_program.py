@@ -12,6 +12,7 @@ from qtj.runs.folders import run_named
 from qtj.runs.prepare import RunPlan, claim, plan_runs
 from qtj.runs.programs import earlier_programs, programs_of
 from qtj.runs.resume_policy import EarlierRun, Start
+from qtj.terminal.errors import InputError
 from qtj_contract.origin import Origin, machine
 from tests.cli.earlier import Desk, start
 from tests.local.laptop import toy_job
@@ -95,6 +96,38 @@ def test_a_run_that_is_continued_is_the_last_one_of_its_job(desk: Desk) -> None:
         claim(plan, stack)
 
     assert (before, run_named("toy").name, run_named("toy/2").name) == ("toy/2", "toy/1", "toy/2")
+
+
+def test_an_interrupted_seed_continues_while_another_one_runs(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0"))
+    other = interrupted(desk, own("--seed", "1"), 2).folder
+    other.take()
+
+    [plan] = plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+    with pytest.raises(InputError, match=r"^toy/2 is active in "):
+        plan_runs([desk.written(own("--seed", "1"))], None, resume=False, fresh=False)
+    other.release()
+
+    assert plan.start.earlier
+    assert plan.start.earlier.name == "toy/1"
+
+
+def test_a_damaged_record_of_the_last_run_is_refused_though_an_older_one_could_continue(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0"))
+    (interrupted(desk, own("--seed", "1"), 2).folder.path / "job.json").write_text("{")
+
+    with pytest.raises(InputError, match=r"job\.json is not the record of a job"):
+        plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+
+
+def test_a_run_that_is_active_keeps_an_older_one_of_the_same_from_starting_beside_it(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0"))
+    active = interrupted(desk, own("--seed", "0"), 2).folder
+    active.take()
+
+    with pytest.raises(InputError, match=r"^toy/2 is active in "):
+        plan_runs([desk.written(own("--seed", "0"))], None, resume=False, fresh=False)
+    active.release()
 
 
 def test_a_newer_run_of_the_same_that_is_complete_stays_the_one_that_counts(desk: Desk) -> None:

@@ -5,6 +5,7 @@ import json as encoder
 import linecache
 import math
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -183,6 +184,58 @@ def test_annotations_that_are_not_evaluated_need_not_travel(tmp_path: Path) -> N
     exec(program_of(names["made"], {}), {"__name__": "__main__"})
 
 
+def learns(source: str) -> Any:
+    """A function of a notebook, whose body has these lines."""
+    text = (
+        f"import typing\nfrom typing import TYPE_CHECKING\ndef learns() -> None:\n{textwrap.indent(source, '    ')}\n"
+    )
+    linecache.cache["<cell>"] = (len(text), None, text.splitlines(keepends=True), "<cell>")
+    made: dict[str, Any] = {}
+    exec(compile(text, "<cell>", "exec"), made)
+    return made["learns"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    import lab\nexcept ImportError:\n    lab = None",
+        "try:\n    import lab\nexcept (KeyError, ModuleNotFoundError):\n    lab = None",
+        "try:\n    import lab\nexcept:\n    lab = None",
+        "if TYPE_CHECKING:\n    import lab",
+        "if typing.TYPE_CHECKING:\n    from lab import gates\nelse:\n    import json",
+    ],
+)
+def test_a_module_that_it_can_do_without_does_not_keep_it_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    (tmp_path / "lab.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert "lab" in program_of(learns(source), {})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    import json\nexcept ImportError:\n    import lab",
+        "try:\n    import lab\nexcept ImportError:\n    raise RuntimeError('the lab is closed')",
+        "try:\n    import lab\nexcept KeyError:\n    pass",
+        "if not typing.TYPE_CHECKING:\n    import lab",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import lab",
+    ],
+)
+def test_a_module_that_it_cannot_do_without_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    (tmp_path / "lab.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(InputError, match=r"^learns uses the module lab, which"):
+        program_of(learns(source), {})
+
+
 @pytest.mark.parametrize("line", ["import lab", "import lab.gates", "from lab import gates", "from lab.gates import x"])
 @pytest.mark.parametrize("place", ["lab.py", "lab/__init__.py", "lab/gates.py"])
 def test_a_module_beside_the_notebook_that_it_imports_itself_is_named_before_it_runs(
@@ -192,12 +245,8 @@ def test_a_module_beside_the_notebook_that_it_imports_itself_is_named_before_it_
     (tmp_path / place).write_text("")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    made: dict[str, Any] = {}
-    source = f"def learns() -> None:\n    import numpy\n    import json\n    {line}\n"
-    linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
-    exec(compile(source, "<cell>", "exec"), made)
 
     with pytest.raises(
         InputError, match=r"^learns uses the module lab(\.gates)?, which is not installed and does not tr"
     ):
-        program_of(made["learns"], {})
+        program_of(learns(f"import numpy\nimport json\n{line}"), {})

@@ -23,9 +23,9 @@ import ansatz
 
 options = argparse.ArgumentParser()
 options.add_argument("--seed", type=int, default=0)
-options.add_argument("--end-after", type=int, default=9)
+options.add_argument("--epochs", type=int, default=3)
 options = options.parse_args()
-program = Program(epochs=3)
+program = Program(epochs=options.epochs)
 state = program.state(weights=np.full(2, float(options.seed)))
 rows = np.loadtxt("rows.csv")
 for epoch in program.epochs():
@@ -130,12 +130,58 @@ def test_a_process_beside_another_one_trains_in_a_folder_of_its_own(desk: Desk) 
         code, _, errors = desk.run("--seed", "4")
 
     assert code == 0, errors
-    assert (
-        "another process trains in qtj-artifacts/program, so this is a new training in qtj-artifacts/program-2"
-        in errors
-    )
+    assert "another process uses qtj-artifacts/program, so this is a new training in qtj-artifacts/program-2" in errors
     assert [each.name for each in busy.iterdir()] == [".active"]
     assert (desk.folder / "qtj-artifacts/program-2/result.json").exists()
+
+
+def test_a_program_that_goes_on_after_its_training_leaves_its_folder(desk: Desk) -> None:
+    desk.write(
+        "notebook.py", "import train, fcntl\nfcntl.flock(open('qtj-artifacts/program/.active'), 6)\nprint('free')\n"
+    )
+    command = [sys.executable, "notebook.py"]
+
+    done = run("program", command, desk.folder, base_environment())
+
+    assert done.stdout == "[3.0, 3.0]\nfree\n", done.stderr
+
+
+def test_what_another_process_uses_cannot_be_continued_meanwhile(desk: Desk) -> None:
+    desk.interrupt("--seed", "4")
+    with (desk.folder / "qtj-artifacts/program/.active").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        code, _, errors = desk.run("--seed", "4", QTJ_RESUME="1")
+
+    assert code == 1, errors
+    assert errors.strip().endswith(
+        "another process uses qtj-artifacts/program, whose training QTJ_RESUME=1 would continue: wait for its end, or"
+        " leave QTJ_RESUME out to start a new training"
+    )
+    assert not (desk.folder / "qtj-artifacts/program-2").exists()
+
+
+def test_who_continues_gets_the_newest_of_the_same_with_any_epochs(desk: Desk) -> None:
+    desk.interrupt("--seed", "1", "--epochs", "3")
+    desk.interrupt("--seed", "100")
+    assert desk.run("--seed", "1", "--epochs", "3")[1] == "[4.0, 4.0]\n"
+
+    code, output, errors = desk.run("--seed", "1", "--epochs=4", QTJ_RESUME="1")
+
+    assert (code, output) == (0, "[5.0, 5.0]\n"), errors
+    assert "QTJ_RESUME=1 continues the training in qtj-artifacts/program (--epochs 3 -> 4)\n" in errors
+
+
+def test_who_continues_another_one_gets_that_which_was_trained_last_and_is_told(desk: Desk) -> None:
+    desk.interrupt("--seed", "1")
+    desk.interrupt("--seed", "100")
+    desk.run("--seed", "1")
+
+    code, output, errors = desk.run("--seed", "7", "--epochs", "4", QTJ_RESUME="1")
+
+    assert (code, output) == (0, "[5.0, 5.0]\n"), errors
+    words = "(--seed 1 -> 7; --epochs not given -> 4)"
+    assert f"QTJ_RESUME=1 continues the training in qtj-artifacts/program {words}\n" in errors
 
 
 def test_who_asks_for_it_continues_another_program(desk: Desk) -> None:
@@ -228,7 +274,7 @@ def test_a_run_on_this_machine_does_not_claim_the_image_of_its_job(desk: Desk) -
 
 def test_a_finished_training_goes_on_with_more_epochs_where_it_has_ended(desk: Desk) -> None:
     assert desk.run("--seed", "4")[0] == 0
-    desk.write("train.py", PROGRAM.replace("epochs=3", "epochs=5"))
+    desk.write("train.py", PROGRAM.replace("default=3", "default=5"))
 
     code, output, errors = desk.run("--seed", "4", QTJ_RESUME="1")
 
@@ -276,7 +322,7 @@ def test_a_text_that_was_recorded_before_the_start_stays_the_recorded_one(desk: 
 
 
 def test_a_module_that_is_saved_before_its_import_is_recorded_as_it_was_imported(desk: Desk) -> None:
-    start = "program = Program(epochs=3)\n"
+    start = "program = Program(epochs=options.epochs)\n"
     text = PROGRAM.replace("import ansatz\n", "").replace(
         start, f"{start}open('ansatz.py', 'w').write('LAYERS = 2')\nimport ansatz\n"
     )
@@ -291,7 +337,7 @@ def test_a_module_that_is_saved_before_its_import_is_recorded_as_it_was_imported
 
 
 def test_a_module_that_is_saved_after_its_import_is_recorded_as_it_was_imported(desk: Desk) -> None:
-    start = "program = Program(epochs=3)\n"
+    start = "program = Program(epochs=options.epochs)\n"
     desk.write("train.py", PROGRAM.replace(start, f"{start}open('ansatz.py', 'w').write('LAYERS = 2')\n"))
 
     code, _, errors = desk.run(QTJ_ARTIFACTS_URI="mine", QTJ_JOB_UID="uid-1")

@@ -109,6 +109,16 @@ def test_a_histogram_has_the_buckets_of_tensorflow(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_not_finite_are_drawn_without_a_warning(tmp_path: Path, number: float) -> None:
+    given = {"line": np.array([number, -number, 1.0])}
+    with Board(open_store(str(tmp_path)), "uid-1") as board:
+        board.show(epoch(1), given, given)
+
+    assert len(counts(read(tmp_path / "logs/uid-1/train"), "weights/line")) == 1
+
+
 def folders(artifacts: Path) -> list[Path]:
     return sorted((artifacts / "logs").iterdir())
 

@@ -52,6 +52,11 @@ class Run:
             return Folder(self.path)
 
     @property
+    def order(self) -> tuple[int, int]:
+        """What runs of a job are sorted by: when each was started or continued last, and then its number."""
+        return self.folder.claimed, self.number
+
+    @property
     def has_begun(self) -> bool:
         """Whether it is active or has left a record: others were stopped before their job existed."""
         folder = self.folder
@@ -98,8 +103,7 @@ class History:
 
     def begun(self, job: str) -> Sequence[Run]:
         """Returns the runs of a job that have started; the one that was started or continued last is at the end."""
-        found = (run for run in self.runs(job) if run.has_begun)
-        return sorted(found, key=lambda run: (run.folder.claimed, run.number))
+        return sorted((run for run in self.runs(job) if run.has_begun), key=lambda run: run.order)
 
     def latest(self, job: str) -> Run | None:
         """Returns the run of a job that was started or continued last."""

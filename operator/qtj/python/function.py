@@ -29,6 +29,7 @@ __all__ = ["program_of"]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _INSTALLED = {"site-packages", "dist-packages"}
 """Folders into which Python and Debian install packages."""
+_IMPORT_ERRORS = {"ModuleNotFoundError", "ImportError", "Exception", "BaseException"}
 _ANNOTATIONS = "from __future__ import annotations"
 
 
@@ -264,12 +265,36 @@ def _is_installed(module: str) -> bool:
 
 
 def _imported(source: str) -> Iterator[str]:
-    """Yields the modules that a source imports itself."""
-    for node in ast.walk(ast.parse(source)):
+    """Yields the modules that a source imports itself, and needs when it runs."""
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
+        not_needed = _not_needed(node)
+        waiting += [each for each in ast.iter_child_nodes(node) if each not in not_needed]
+
+
+def _not_needed(node: ast.AST) -> list[ast.stmt]:
+    """Returns the statements in one whose imports may fail, or are for a type checker."""
+    if isinstance(node, ast.Try) and any(map(_goes_on_without, node.handlers)):
+        return node.body
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name | ast.Attribute):
+        return node.body if _last_name(node.test) == "TYPE_CHECKING" else []
+    return []
+
+
+def _goes_on_without(handler: ast.ExceptHandler) -> bool:
+    """Tells whether a part of a `try` lets the program go on without a module."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    caught = any(kind is None or _last_name(kind) in _IMPORT_ERRORS for kind in kinds)
+    return caught and not any(isinstance(each, ast.Raise) for each in handler.body)
+
+
+def _last_name(node: ast.expr) -> str:
+    return ast.unparse(node).rpartition(".")[2]
 
 
 def _is_beside(module: str) -> bool:

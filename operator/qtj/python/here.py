@@ -126,7 +126,10 @@ class Here:
             raise InputError(f"what started {self.name} is not known here: call run() of its Job again")
         last = History(self._run.path.parents[1]).latest(self._run.job)
         if last and last.number != self._run.number:
-            raise InputError(f"{last.name} is newer than {self.name}, and only the last run of a job can be continued")
+            raise InputError(
+                f"{last.name} was started or continued after {self.name}: call run() of its Job again, which continues "
+                "the newest run of the same program and arguments if it was interrupted"
+            )
         self._run = self._command.start("--resume")
         return f"{self.name} is resumed: it continues from its last checkpoint"
 

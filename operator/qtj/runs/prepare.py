@@ -173,10 +173,12 @@ def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
     history = History()
     if place is None:
         begun = history.begun(job)
-        last = EarlierRun.of(begun[-1].name, begun[-1].folder) if begun else None
-        if last is None or is_same(document, last):
-            return last
-        return _interrupted(document, begun[:-1]) or last  # of the same program before it was edited, or another seed
+        if not begun:
+            return None
+        name, folder = begun[-1].name, begun[-1].folder
+        last = None if folder.is_active else EarlierRun.of(name, folder)  # a damaged record is refused
+        found = _interrupted(document, begun)  # of the same program before it was edited, or another seed
+        return found or last or EarlierRun.of(name, folder)
     if not place.is_active and not place.is_used:
         return None
     earlier = EarlierRun.of(history.name_of(job, place), place)
@@ -188,8 +190,8 @@ def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
 def _interrupted(document: Document, runs: Sequence[Run]) -> EarlierRun | None:
     """Returns the newest run of the same job, if it was interrupted; `runs` are the oldest first."""
     for run in reversed(runs):
-        with suppress(FolderError):  # it is active, or its record is damaged
-            earlier = EarlierRun.of(run.name, run.folder)
+        with suppress(FolderError):  # its record is damaged, or not written yet
+            earlier = EarlierRun.recorded(run.name, run.folder)
             if is_same(document, earlier):
                 return earlier if is_resumable(document, earlier) else None
     return None

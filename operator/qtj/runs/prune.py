@@ -43,7 +43,7 @@ def old_runs(job: str | None, keep: int) -> Sequence[OldRun]:
 def _but_last(runs: Sequence[Run], keep: int) -> Iterator[OldRun]:
     """Yields the old runs of a job. A run without a record is not counted, because it cannot be continued."""
     phases = {run: _last_phase(run) for run in runs if not run.folder.is_active}
-    recorded = [run for run in runs if phases.get(run, "")]
+    recorded = sorted((run for run in runs if phases.get(run, "")), key=lambda run: run.order)
     for run, phase in phases.items():
         if not phase or run in recorded[: max(len(recorded) - keep, 0)]:
             yield OldRun(run, phase or "without a record", 0 if run.is_elsewhere else _size(run.path))

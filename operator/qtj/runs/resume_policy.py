@@ -9,8 +9,8 @@ Failed           starts over                              continues, as `spec.re
 Complete         starts over                              trains on with more epochs, or      starts over
                                                           infers again when that changed
 
-If the last run was of another program or had other arguments, the newest one of the same counts in its place, if it was
-interrupted: `qtj.runs.prepare` finds it.
+If the last run is of another program or has other arguments, the newest one of the same counts in its place, if it was
+interrupted, also while the last run is active: `qtj.runs.prepare` finds it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from qtj.local.history import INTERRUPTED, phase_of
 from qtj.local.records import reopened
 from qtj.runs.programs import changed_arguments, changed_programs, earlier_programs, programs_of
 from qtj.terminal.errors import InputError
-from qtj_contract.program_source import ProgramSource
+from qtj_contract.program_source import ProgramSource, without_epochs
 from qtj_operator.api.conditions import ConditionType, is_true
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.sizes import without_sizes
@@ -70,8 +70,17 @@ class EarlierRun:
                 f"{name} is active in {folder.path}: follow it with `qtj attach {name}`, stop it with "
                 f"`qtj stop {name}`, or start another beside it with --fresh"
             )
+        return cls.recorded(name, folder)
+
+    @classmethod
+    def recorded(cls, name: str, folder: Folder) -> "EarlierRun":
+        """Reads the record of a run, which may be active.
+
+        Raises:
+            FolderError: It has no record.
+        """
         record = folder.load()
-        return cls(name=name, folder=folder, phase=phase_of(record, is_active=False), record=record)
+        return cls(name=name, folder=folder, phase=phase_of(record, is_active=folder.is_active), record=record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,12 +234,7 @@ def _without_epochs(value: Any) -> Any:
         return {key: kept for key, each in value.items() if (kept := _without_epochs(each)) != []}
     if not isinstance(value, list):
         return value
-    pairs = zip([None, *value], value, strict=False)
-    return [_without_epochs(item) for last, item in pairs if last != _EPOCHS and not _is_epochs(item)]
-
-
-def _is_epochs(item: Any) -> bool:
-    return isinstance(item, str) and item.partition("=")[0] == _EPOCHS
+    return [_without_epochs(item) for item in without_epochs(value)]
 
 
 def _epochs(value: Any) -> list[int]:

@@ -5,20 +5,22 @@ A job is one experiment, whatever happens to its program; without a job, the pro
     qtj-artifacts/program       the first training
     qtj-artifacts/program-2     the next one: the first has finished, or its program, arguments or data were others
 
-The newest training of the same program, arguments and data continues, if it was interrupted. Each process keeps others
-out of its folder: several are often started side by side, one for each seed.
+The newest training of the same program, arguments and data continues, if it was interrupted. The newest is the one that
+was stored last: an older folder may have been continued. Each process keeps others out of its folder: several are often
+started side by side, one for each seed.
 """
 
-import fcntl
-import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count, takewhile
 from pathlib import Path
 
 from qtj_contract import Env
-from qtj_contract.program_source import ProgramSource, read_source
+from qtj_contract.program_source import ProgramSource, read_source, without_epochs
 from qtj_trainer.errors import UserError
+from qtj_trainer.program.folder_lock import take
 from qtj_trainer.program.running_code import is_code_of, running_code
 from qtj_trainer.program.source_record import changes_of, recorded_in
 from qtj_trainer.storage import Store, open_store
@@ -29,9 +31,6 @@ __all__ = ["Place", "place_of", "running_source"]
 _DEFAULT = Path("qtj-artifacts/program")
 _CHECKPOINTS = "checkpoints/local"
 _RESULT = "result.json"
-_LOCK = ".active"
-_OURS: dict[Path, int] = {}
-"""Folders that this process trains in, with the descriptors of their locks."""
 
 Place = tuple[str, str]
 """An address of artifacts, and a sentence about why it is this one; empty if there is nothing to say."""
@@ -58,7 +57,8 @@ def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Pl
         source: The program; None if it is not known, and then it continues no other.
 
     Raises:
-        UserError: The artifacts that the environment names have checkpoints of another program.
+        UserError: The artifacts that the environment names have checkpoints of another program, or another process
+            uses the folder whose training it asks to continue.
     """
     given = environment.get(Env.ARTIFACTS_URI)
     if environment.get(Env.JOB_UID) or environment.get(Env.WEIGHTS_URI):
@@ -70,29 +70,17 @@ def place_of(environment: Mapping[str, str], source: ProgramSource | None) -> Pl
 
 
 def _free_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
-    found = _next_folder(source, environment)
-    if environment.get("TF_CONFIG") or _is_ours(Path(found[0])):  # workers that were started by hand share a folder
+    found, shared = _next_folder(source, environment), bool(environment.get(Env.TF_CONFIG))
+    if take(Path(found[0]), shared=shared):
         return found
-    free = next(each for each in map(_folder, count(1)) if not each.exists() and _is_ours(each))
-    return str(free), f"another process trains in {found[0]}, so this is a new training in {free}"
-
-
-def _is_ours(folder: Path) -> bool:
-    """Takes a folder for the life of this process; tells whether no other process has it."""
-    path = folder.absolute()
-    if path in _OURS:
-        return True
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        _OURS[path] = lock
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(_OURS.pop(path))
-        return False
-    except OSError:  # a disk without locks, or a folder that cannot be written to, which is reported later
-        return True
-    return True
+    if environment.get(RESUME):
+        raise UserError(
+            f"another process uses {found[0]}, whose training {RESUME}=1 would continue: wait for its end, or leave"
+            f" {RESUME} out to start a new training"
+        )
+    empty = (each for each in map(_folder, count(1)) if not _has_content(each))
+    free = next(each for each in empty if take(each, shared=shared))
+    return str(free), f"another process uses {found[0]}, so this is a new training in {free}"
 
 
 def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -> Place:
@@ -100,25 +88,36 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
     used = [number for number in there if _has_content(_folder(number))]
     if not used:
         return str(_DEFAULT), ""
-    last, after = _folder(used[-1]), str(_folder(used[-1] + 1))
+    after, newest = str(_folder(used[-1] + 1)), sorted(map(_folder, used), key=_last_stored)[::-1]
+    alike = (each for each in newest if _changes(each, source, but_epochs=True) == [])
+    last = next(alike, newest[0])
+    changed = _changes(last, source)
+    words = "it may be of another program" if changed is None else "; ".join(changed)
     if environment.get(RESUME):
-        return str(last), ""
-    same = next((each for each in map(_folder, reversed(used)) if source and _is_of(each, source)), None)
+        return str(last), f"{RESUME}=1 continues the training in {last}" + (f" ({words})" if words else "")
+    same = next((each for each in newest if _changes(each, source) == []), None)
     if same and not (same / _RESULT).exists():
         return str(same), ""
-    number, earlier = recorded_in(open_store(str(last)))
     if (last / _RESULT).exists():
         more = f"{RESUME}=1 and more epochs would continue it"
         return after, f"the training in {last} is finished, and this one is stored in {after}: {more}"
-    if source is None or not number:
+    if changed is None:
         return after, f"the training in {last} may be of another program, so this one starts in {after}"
-    words = "; ".join(changes_of(earlier, source, is_job=False))
     return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
 
 
-def _is_of(folder: Path, source: ProgramSource) -> bool:
+def _changes(folder: Path, source: ProgramSource | None, *, but_epochs: bool = False) -> list[str] | None:
+    """Returns what differs from the program of the training in a folder; None if one of the two is not known."""
     number, earlier = recorded_in(open_store(str(folder)))
-    return bool(number) and not changes_of(earlier, source, is_job=False)
+    if source is None or not number:
+        return None
+    if but_epochs:
+        source, earlier = _but_epochs(source), {name: _but_epochs(each) for name, each in earlier.items()}
+    return changes_of(earlier, source, is_job=False)
+
+
+def _but_epochs(source: ProgramSource) -> ProgramSource:
+    return replace(source, arguments=without_epochs(source.arguments))
 
 
 def _check(store: Store, source: ProgramSource | None, environment: Mapping[str, str]) -> None:
@@ -139,3 +138,12 @@ def _folder(number: int) -> Path:
 
 def _has_content(folder: Path) -> bool:
     return (folder / _RESULT).exists() or any((folder / _CHECKPOINTS).glob("*"))
+
+
+def _last_stored(folder: Path) -> int:
+    """Returns when a checkpoint or the result was stored last, in nanoseconds since 1970."""
+    times = [0]
+    for each in (folder / _CHECKPOINTS, folder / _RESULT):
+        with suppress(OSError):
+            times.append(each.stat().st_mtime_ns)
+    return max(times)

@@ -9,12 +9,14 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NoReturn
 
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions
 from qtj_trainer.errors import TrainerError
+from qtj_trainer.program.folder_lock import release
 from qtj_trainer.program.own_source import place_of, running_source
 from qtj_trainer.program.process_owner import owns_process
 from qtj_trainer.program.program_log import show_log
@@ -25,13 +27,19 @@ from qtj_trainer.replica.signals import Stop, exit_interrupted, exit_now
 from qtj_trainer.replica.termination import report_error
 from qtj_trainer.storage import read_uri
 from qtj_trainer.stored.artifacts import Address, read_verified
+from qtj_trainer.stored.checkpoints import has_checkpoints
+from qtj_trainer.stored.extension import RESUME, extension_of
 from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.tracer import patch_tracer
 
 __all__ = ["Session"]
 
 _INTERRUPTED = "interrupted: the same command continues from the last checkpoint"
+_INTERRUPTED_UNKNOWN = f"interrupted: {RESUME}=1 and the same command continue from the last checkpoint"
 _INTERRUPTED_EARLY = "interrupted before the first checkpoint: the same command starts over"
+
+_FINDS_AGAIN = (contract.Env.ARTIFACTS_URI, contract.Env.JOB_UID, RESUME)
+"""Variables with which the same command finds the same training, also if its text is not known."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -65,6 +73,8 @@ class Session:
         is_script = self._owns_process and not self.inferring
         source = running_source() if is_script else None
         artifacts, note = place_of(self._environment, source)
+        self._folder = Path(artifacts).absolute()  # the program may change its current folder
+        self._is_found_again = source is not None or any(map(self._environment.get, _FINDS_AGAIN))
         self.replica = replica = Replica.join(self._environment, self._stop, artifacts)
         self.record = SourceRecord(replica.store, source, self._environment, is_script=is_script)
         if self._owns_process:
@@ -113,10 +123,11 @@ class Session:
         report_inference(environment, self.replica.store, weights, metrics)
 
     def end(self) -> None:
-        """Ends the process with exit code 0, if it is the program's."""
+        """Ends the process with exit code 0, if it is the program's; else others may use its folder now."""
         if self._owns_process:
             sys.stdout.flush()  # without teardown, the program's last output would be lost
             exit_now(0)
+        release(self._folder)
 
     @contextmanager
     def mistakes_reported(self) -> Iterator[None]:
@@ -158,11 +169,20 @@ class Session:
 
     def _end_interrupted(self) -> NoReturn:
         """Ends a program after Ctrl-C, which is no mistake: a traceback would hide what to do next."""
-        is_kept = self.replica.telemetry.progress.checkpoint_step
-        print(_INTERRUPTED if is_kept else _INTERRUPTED_EARLY, file=sys.stderr, flush=True)  # noqa: T201  as `report_error`
+        print(self._after_interruption(), file=sys.stderr, flush=True)  # noqa: T201  as `report_error`
         sys.stdout.flush()
         self._flush()
         exit_interrupted()
+
+    def _after_interruption(self) -> str:
+        """Returns what the same command would do. A program that is still loading has not read its checkpoint yet."""
+        replica = self.replica
+        is_kept = replica.telemetry.progress.checkpoint_step or has_checkpoints(
+            replica.store, replica.job_uid, extension_of(self._environment)
+        )
+        if not is_kept:
+            return _INTERRUPTED_EARLY
+        return _INTERRUPTED if self._is_found_again else _INTERRUPTED_UNKNOWN
 
     def _leave(self, code: int) -> NoReturn:
         """Ends a process that has failed."""

@@ -24,6 +24,7 @@ import json
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -38,7 +39,7 @@ from qtj_trainer.stored.extension import Extension
 from qtj_trainer.stored.position import Epoch, Gradient, Position
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Checkpoint", "Checkpoints", "State", "Trained", "clear_checkpoints"]
+__all__ = ["Checkpoint", "Checkpoints", "State", "Trained", "clear_checkpoints", "has_checkpoints"]
 
 State = Sequence[NDArray[Any]]
 """All arrays that training changes, in the order of the loop that returned them."""
@@ -263,6 +264,15 @@ class Checkpoints:
         """Digest of everything that affects what a step computes."""
         decisive = [self._workload.name, self._options.affecting_numbers(), self._workload.fingerprint(self._options)]
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+
+def has_checkpoints(store: Store, job_uid: str, extension: Extension) -> bool:
+    """Returns whether a job has a checkpoint from which it may continue; False if the store does not tell."""
+    folder = _folder_of(job_uid)
+    folders = [folder, *([_finished(folder)] if extension is Extension.CONTINUED else [])]
+    with suppress(TrainerError):
+        return any(_NAME.fullmatch(name.rpartition("/")[2]) for each in folders for name in store.list(each))
+    return False
 
 
 def clear_checkpoints(store: Store, job_uid: str) -> None:

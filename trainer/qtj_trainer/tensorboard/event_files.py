@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -100,7 +101,7 @@ class Board:
         with self._writer("train", epoch.step).as_default(epoch.step):
             _write(
                 *_curves({**_training_curves(epoch), "run/attempt": self._attempt}),
-                *(histogram_pb(f"readouts/{name}", _sample(values)) for name, values in readouts.items()),
+                *(_histogram(f"readouts/{name}", _sample(values)) for name, values in readouts.items()),
                 *(_weights(f"weights/{name}", _sample(values)) for name, values in weights.items()),
             )
         self.add("validation", epoch.step, {"loss": epoch.validation_loss, **epoch.scores})
@@ -164,7 +165,12 @@ def _curves(curves: Mapping[str, float | None]) -> Iterator[Summary]:
 
 
 def _weights(name: str, values: NDArray[Any]) -> Summary:
-    return scalar_pb(name, values[0]) if values.size == 1 else histogram_pb(name, values)
+    return scalar_pb(name, values[0]) if values.size == 1 else _histogram(name, values)
+
+
+def _histogram(name: str, values: NDArray[Any]) -> Summary:
+    with np.errstate(all="ignore"):  # of numbers that are not finite, of which the log of the training tells
+        return histogram_pb(name, values)
 
 
 def _write(*summaries: Summary) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +66,39 @@ def test_arrays_of_another_circuit_are_refused() -> None:
             call(jnp.array(rows), jnp.array(weights), **attributes())
 
 
-def test_a_damaged_plan_and_a_call_without_one_are_refused() -> None:
-    call = call_of_values()
-    given = attributes()
-    damaged = given["plan"].copy()
+def test_a_call_without_its_result_is_refused() -> None:
+    assert xla.can_call()
+    rows, weights, like = jnp.array(ROWS), jnp.array(WEIGHTS), jnp.ones((2, 2))
+    call = jax.ffi.ffi_call("qtj_simulator.values", (), has_side_effect=True)
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="the arrays of the call are not those of the circuit"):
+        call(rows, weights, like, **attributes())
+
+
+def test_a_damaged_plan_is_refused() -> None:
+    damaged = attributes()["plan"].copy()
     damaged[-1] ^= 1
 
-    for wrong, sentence in ((given | {"plan": damaged}, "the fused engine: "), ({}, "the call has other attributes")):
-        with pytest.raises(jax.errors.JaxRuntimeError, match=sentence):
-            call(jnp.array(ROWS), jnp.array(WEIGHTS), **wrong)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="the fused engine: "):
+        call_of_values()(jnp.array(ROWS), jnp.array(WEIGHTS), **attributes() | {"plan": damaged})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: {},
+        lambda _: {name: np.int64(1) for name in "abcde"},
+        lambda given: {name.replace("layer", "later"): value for name, value in given.items()},
+        lambda given: given | {"variant": np.int64(1)},
+        lambda given: given | {"layer": "1"},
+        lambda given: given | {"layer": np.int32(1)},
+        lambda given: given | {"plan": given["plan"].astype(np.int64)},
+    ],
+    ids=["none", "other names", "one other name", "a number", "a string", "a short number", "an array of another type"],
+)
+def test_other_attributes_are_refused(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    with pytest.raises(jax.errors.JaxRuntimeError, match="the call has other attributes: make the function anew"):
+        call_of_values()(jnp.array(ROWS), jnp.array(WEIGHTS), **change(attributes()))
 
 
 def test_without_the_library_there_are_no_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

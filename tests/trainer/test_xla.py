@@ -29,6 +29,23 @@ assert can_call()
 program = export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
 print(program.call(*(np.array(each, np.float32) for each in ([[0.3, -0.4], [1.2, 0.7]], [0.5, -1.1]))).tolist())
 """
+WITHOUT_MEMORY = """
+import resource
+from pathlib import Path
+import cirq, jax, numpy as np, sympy
+from qtj_simulator.jax import expectation_function
+angle, line = sympy.Symbol("a"), cirq.LineQubit.range(24)
+circuit = cirq.Circuit(cirq.X(qubit) ** angle for qubit in line)
+function = expectation_function(circuit, [cirq.Z(line[0])], weights=[angle], threads=1)
+given = jax.numpy.empty((3, 0)), jax.numpy.ones(1)
+compiled = jax.jit(function).lower(*given).compile()
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20),) * 2)
+try:
+    compiled(*given).block_until_ready()
+except jax.errors.JaxRuntimeError as problem:
+    print(problem)
+"""
 
 
 def attributes(dtype: str = "float32") -> dict[str, Any]:
@@ -69,7 +86,7 @@ def test_arrays_of_another_circuit_are_refused() -> None:
 def test_a_call_without_its_result_is_refused() -> None:
     assert xla.can_call()
     rows, weights, like = jnp.array(ROWS), jnp.array(WEIGHTS), jnp.ones((2, 2))
-    call = jax.ffi.ffi_call("qtj_simulator.values", (), has_side_effect=True)
+    call: Any = jax.ffi.ffi_call("qtj_simulator.values", (), has_side_effect=True)
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="the arrays of the call are not those of the circuit"):
         call(rows, weights, like, **attributes())
@@ -99,6 +116,15 @@ def test_a_damaged_plan_is_refused() -> None:
 def test_other_attributes_are_refused(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     with pytest.raises(jax.errors.JaxRuntimeError, match="the call has other attributes: make the function anew"):
         call_of_values()(jnp.array(ROWS), jnp.array(WEIGHTS), **change(attributes()))
+
+
+def test_memory_that_is_not_there_is_an_error_with_its_size() -> None:
+    found = subprocess.check_output([sys.executable, "-c", WITHOUT_MEMORY], text=True)
+
+    assert found == (
+        "RESOURCE_EXHAUSTED: the fused engine: out of memory for a batch of 3 examples: it holds several state vectors"
+        " of 128 MiB each\n"
+    )
 
 
 def test_without_the_library_there_are_no_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,10 @@
  * Numbers are float32 or float64. The attributes are what qtj_open takes, so that a compiled program holds the circuit
  * and no address: it may outlive the function that made it. As long as that one is there, the circuit is open, and
  * qtj_open finds it. */
-#include "qtj.h"
+#include "failed.h"
 #include "xla.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 8 }; /* arrays of a call, with its results */
 enum { KEEP_BYTES, LAYER, PLAN, THREADS, VARIANT, ATTRIBUTES };
@@ -37,18 +35,18 @@ typedef const char *Work(Circuit *, long batch, double *const *numbers);
 typedef struct {
     const Frame *frame;
     Circuit *circuit;
+    Sizes sizes;
     long batch;
     int given, count; /* arrays that are given, and those with the results */
     Buffer *buffers[MOST];
     double *numbers[MOST], *room;
 } Call;
 
-static Failure *fail(const Frame *frame, const char *problem) {
-    char sentence[256];
-    snprintf(sentence, sizeof sentence, "the fused engine: %s", problem);
-    int lacks_memory = !strncmp(problem, QTJ_NO_MEMORY, strlen(QTJ_NO_MEMORY));
-    Failing failing = {sizeof failing, NULL, sentence, lacks_memory ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT};
-    return frame->interface->fail(&failing);
+static Failure *fail(const Call *c, const char *problem) {
+    char sentence[SENTENCE];
+    why_it_failed(sentence, problem, c->batch, &c->sizes);
+    Failing failing = {sizeof failing, NULL, sentence, lacks_memory(problem) ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT};
+    return c->frame->interface->fail(&failing);
 }
 
 static int is_taken(const Attributes *given, int i) {
@@ -88,13 +86,12 @@ static const char *find_buffers(Call *c) {
     static const char OTHER[] = "the arrays of the call are not those of the circuit: make the function anew";
     const Frame *f = c->frame;
     if (f->given.count != c->given || f->results.count != c->count - c->given) return OTHER;
-    Sizes sizes = qtj_sizes(c->circuit);
     for (int i = 0; i < c->count; i++) {
         int result = i - c->given;
         const Buffer *b = c->buffers[i] = result < 0 ? f->given.buffers[i] : f->results.buffers[result];
         if (i == 0) c->batch = b->rank == 2 ? (long)b->dims[0] : -1;
         if (c->batch < 0 || (b->type != FLOAT && b->type != DOUBLE)) return OTHER;
-        if (elements(b) != elements_of(KINDS[i], &sizes, c->batch)) return OTHER;
+        if (elements(b) != elements_of(KINDS[i], &c->sizes, c->batch)) return OTHER;
     }
     return NULL;
 }
@@ -139,14 +136,15 @@ static Failure *run(const Frame *frame, int given, int results, Work *work) {
     if (asks_for_version(frame)) return NULL;
     Call c = {.frame = frame, .given = given, .count = given + results};
     const char *problem = open_circuit(&frame->attributes, &c.circuit);
-    if (problem) return fail(frame, problem);
+    if (problem) return fail(&c, problem);
+    c.sizes = qtj_sizes(c.circuit);
     problem = find_buffers(&c);
     if (!problem) problem = widen(&c);
     if (!problem) problem = work(c.circuit, c.batch, c.numbers);
     if (!problem) narrow(&c);
     free(c.room);
     qtj_close(c.circuit);
-    return problem ? fail(frame, problem) : NULL;
+    return problem ? fail(&c, problem) : NULL;
 }
 
 static const char *values(Circuit *c, long batch, double *const *n) { return qtj_forward(c, batch, n[0], n[1], n[2]); }

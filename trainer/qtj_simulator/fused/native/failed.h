@@ -16,8 +16,8 @@ static int lacks_memory(const char *problem) { return !strncmp(problem, QTJ_NO_M
 static const char *why_it_failed(char sentence[SENTENCE], const char *problem, long batch, const Sizes *of) {
     if (of->scalar_bytes && !strcmp(problem, QTJ_NO_MEMORY))
         snprintf(sentence, SENTENCE,
-                 "the fused engine: out of memory for a batch of %ld examples: it holds several state vectors of %.3g MiB"
-                 " each",
+                 "the fused engine: out of memory for a batch of %ld examples: it holds several state vectors of %.3g"
+                 " MiB each",
                  batch, (double)((uint64_t)of->scalar_bytes * 2 << of->qubits) / (1 << 20));
     else snprintf(sentence, SENTENCE, "the fused engine: %s", problem);
     return sentence;

@@ -127,7 +127,12 @@ def test_memory_that_is_not_there_is_an_error_with_its_size() -> None:
     )
 
 
-def test_without_the_library_there_are_no_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_there_are_no_calls_and_the_log_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(xla, "CALLS", tmp_path / "libqtj_xla.so")
 
     assert not xla.can_call.__wrapped__()
+    (sentence,) = caplog.messages
+    assert sentence.startswith("JAX calls the engine through Python, because XLA cannot call it: ")
+    assert str(tmp_path / "libqtj_xla.so") in sentence

@@ -1,12 +1,14 @@
 """Custom calls of XLA: a program has the circuit in it, and what does not fit is one sentence."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cirq
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,20 +16,20 @@ import pytest
 from jax import export
 
 from qtj_simulator import xla
+from qtj_simulator.fused.engine import lanes
 from qtj_simulator.groups import Groups
-from qtj_simulator.jax import expectation_function
 from tests.trainer.face_cases import CASE
 
 ROWS, WEIGHTS = np.array([[0.3, -0.4], [1.2, 0.7]]), np.array([0.5, -1.1])
-EXPORTED = [export.DisabledSafetyCheck.custom_call(f"qtj_simulator.{method}") for method in ("values", "gradients")]
+MANUAL = Path(__file__).parents[2] / "docs" / "how-to" / "frameworks.md"
 ELSEWHERE = """
-import sys
+import json, sys
 import numpy as np
 from jax import export
 from qtj_simulator.xla import can_call
 assert can_call()
 program = export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
-print(program.call(*(np.array(each, np.float32) for each in ([[0.3, -0.4], [1.2, 0.7]], [0.5, -1.1]))).tolist())
+print(program.call(*(np.array(json.loads(each), np.float32) for each in sys.argv[2:])).tolist())
 """
 WITHOUT_MEMORY = """
 import resource
@@ -60,16 +62,41 @@ def call_of_values() -> Any:
     return jax.ffi.ffi_call("qtj_simulator.values", result)
 
 
-def test_a_program_computes_in_a_process_that_never_saw_the_circuit(tmp_path: Path) -> None:
-    function = expectation_function(CASE.circuit, CASE.readouts, inputs=CASE.inputs, weights=CASE.weights, threads=1)
-    slopes = jax.jit(jax.grad(lambda x, w: function(x, w).sum()))
-    rows, weights = jnp.array(ROWS), jnp.array(WEIGHTS)
-    exported = export.export(slopes, disabled_checks=EXPORTED)(rows, weights)
+def test_the_code_of_the_manual_exports_a_function_and_its_second_derivatives(tmp_path: Path) -> None:
+    (section,) = re.findall(r"^## JAX\n.*?^### Two workers", MANUAL.read_text(), re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    for code in re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE):
+        exec(code, names)
+    function, given = names["function"], (jnp.array(names["inputs"]), jnp.array(names["weights"]))
+
+    curvature = jax.jit(jax.jacrev(jax.jacrev(lambda w, x: function(x, w).sum())))  # it calls the other two methods
+    exported = export.export(curvature, disabled_checks=names["checks"])(*given[::-1])
     (tmp_path / "program").write_bytes(exported.serialize())
 
-    found = subprocess.check_output([sys.executable, "-c", ELSEWHERE, str(tmp_path / "program")], text=True)
+    weights, rows = (json.dumps(each.tolist()) for each in given[::-1])
+    found = subprocess.check_output(
+        [sys.executable, "-c", ELSEWHERE, str(tmp_path / "program"), weights, rows], text=True
+    )
 
-    np.testing.assert_allclose(json.loads(found), slopes(rows, weights), atol=1e-6)
+    np.testing.assert_allclose(json.loads(found), curvature(*given[::-1]), atol=1e-5)
+    np.testing.assert_allclose(export.deserialize(names["program"]).call(*given), names["values"], atol=1e-6)
+
+
+@pytest.mark.skipif(lanes() == lanes("baseline"), reason="needs a processor with vectors of several widths")
+@pytest.mark.parametrize("qubits", [12, 13])
+def test_only_wide_circuits_need_a_processor_with_the_same_vectors(qubits: int) -> None:
+    line = cirq.LineQubit.range(qubits)
+    groups = Groups(cirq.Circuit(cirq.X.on_each(*line)), [cirq.Z(line[0])], threads=1)
+    given = xla.CompiledGroups(groups).engine(np.dtype("float32"), apart=False)._attributes | {"variant": "baseline"}
+    nothing = jnp.empty((1, 0)), jnp.empty(0)
+    assert xla.can_call()
+    call = jax.ffi.ffi_call("qtj_simulator.values", xla.results_of("values", 1, nothing))
+
+    if qubits == 12:
+        np.testing.assert_allclose(call(*nothing, **given), [[-1]], atol=1e-6)
+    else:
+        with pytest.raises(jax.errors.JaxRuntimeError, match="no program for the vectors of this processor"):
+            call(*nothing, **given)
 
 
 def test_arrays_of_another_circuit_are_refused() -> None:

@@ -24,7 +24,7 @@ _METHODS = ("values", "gradients", "curvature")
 
 @cache
 def can_call() -> bool:
-    """Whether XLA can make the calls here: their library is built, and this version of XLA takes it. If not, logs why."""
+    """Whether XLA can make the calls here: their library is built, and this version of XLA takes it; else logs why."""
     try:
         library()
         calls = ctypes.CDLL(str(CALLS))
@@ -52,7 +52,7 @@ class CompiledGroups(Grouped):
 
 
 class _EngineCalls:
-    """The methods of `Engine`, for arrays of JAX of its precision."""
+    """The methods of `Engine`, for arrays of JAX of its precision. Its plans are for the vectors of this processor."""
 
     def __init__(self, engine: Engine, readouts: int) -> None:
         self._readouts = readouts

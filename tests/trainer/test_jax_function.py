@@ -128,7 +128,7 @@ def with_calls(function: Any, x: Any, w: Any, monkeypatch: pytest.MonkeyPatch) -
     calls, compiled = list[str](), jax.jit(function)
     for name in ("values", "gradients"):
         monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
-    found = jax.block_until_ready(compiled(x, w))
+    found = jax.block_until_ready(compiled(x, w))  # type: ignore[no-untyped-call]
     return found, calls + re.findall(r"custom_call @qtj_simulator\.(\w+)", compiled.lower(x, w).as_text())
 
 

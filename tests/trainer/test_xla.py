@@ -79,7 +79,8 @@ def test_the_code_of_the_manual_exports_a_function_and_its_second_derivatives(tm
     )
 
     np.testing.assert_allclose(json.loads(found), curvature(*given[::-1]), atol=1e-5)
-    np.testing.assert_allclose(export.deserialize(names["program"]).call(*given), names["values"], atol=1e-6)
+    loaded: Any = export.deserialize(names["program"])
+    np.testing.assert_allclose(loaded.call(*given), names["values"], atol=1e-6)
 
 
 @pytest.mark.skipif(lanes() == lanes("baseline"), reason="needs a processor with vectors of several widths")

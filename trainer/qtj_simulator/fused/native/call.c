@@ -105,7 +105,7 @@ static const char *widen(Call *c) {
     for (int i = 0; i < c->count; i++) {
         const Buffer *b = c->buffers[i];
         size_t count = elements(b);
-        c->numbers[i] = b->type == DOUBLE ? b->data : next;
+        c->numbers[i] = b->type == DOUBLE && count ? b->data : next; /* an empty buffer may be NULL */
         for (size_t k = 0; b->type == FLOAT && i < c->given && k < count; k++)
             next[k] = ((const float *)b->data)[k];
         next += count;

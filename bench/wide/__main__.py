@@ -56,14 +56,17 @@ def rows(engine: str, chain: Chain, wanted: list[str], options: argparse.Namespa
     yield from (named | {"problem": each} for each in problem)
 
 
-def show(row: Row, best: float) -> None:
-    """Prints one line of the table; `best` is the time of the first engine, ours, for the same."""
+def show(row: Row, own: Row | None) -> None:
+    """Prints one line of the table; `own` is that of the first engine, ours, for the same, if it has one."""
     where = f"{row['qubits']:2} qubits {row['layers']:2} layers  {row['engine']:9}"
     if problem := row.get("problem"):
         print(f"{where} {problem}", flush=True)
         return
     times = f"{row['seconds']:9.3f} s  processor {row['processor']:9.3f} s  first {row['first']:9.3f} s"
-    print(f"{where} {row['what']:8} {times}  {row['mib']:6} MiB  x{row['seconds'] / best:.1f}", flush=True)
+    ratio = f"  x{row['seconds'] / own['seconds']:.1f}" if own else ""
+    print(f"{where} {row['what']:8} {times}  {row['mib']:6} MiB{ratio}", flush=True)
+    if own and own is not row:
+        print(f"   differs by {difference(row, own):.0e}", flush=True)
 
 
 def difference(row: Row, own: Row) -> float:
@@ -81,10 +84,9 @@ def measure(chain: Chain, options: argparse.Namespace) -> Iterator[Row]:
         print("".join(f"{problem}\n" for problem in problems.values() if problem), end="", flush=True)
         wanted = [what for what, problem in problems.items() if not problem]
         for row in rows(engine, chain, wanted, options) if wanted else ():
-            mine = own.setdefault(row.get("what", ""), row)
-            show(row, mine.get("seconds", 1.0))
-            if mine is not row and "result" in row:
-                print(f"   differs by {difference(row, mine):.0e}", flush=True)
+            if engine == options.engines[0] and "what" in row:
+                own[row["what"]] = row
+            show(row, own.get(row.get("what", "")))
             yield row
 
 

@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import NDArray
 
 from qtj_simulator.cpu import default_threads
-from qtj_simulator.fused.build import build, build_operations, compiler
+from qtj_simulator.fused.build import build, build_calls, build_operations, compiler
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.library import library
@@ -167,6 +167,7 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     flags = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     build(tmp_path / "libqtj_fused.so", flags)
     build_operations(tmp_path / "libqtj_op.so", flags)
+    build_calls(tmp_path / "libqtj_xla.so", flags)
     # The C++ runtime as well: the sanitizer looks for its exceptions before TensorFlow and others load it.
     named = [f"-print-file-name={name}" for name in ("libasan.so", "libstdc++.so.6")]
     runtimes = [
@@ -178,13 +179,13 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "QTJ_FUSED_LIBRARY": str(tmp_path / "libqtj_fused.so"),
     }
     chosen = "program or bytes or byte or constants or size or layers or many_qubits_in_tiles or lanes or anywhere"
-    later = "instruction_sets or crashes or slopes or wait or derivative or certain or do_the_same"
+    later = "instruction_sets or crashes or slopes or wait or derivative or certain or do_the_same or test_xla"
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-k", f"({chosen} or {later}) and not sanitizers",
+        [sys.executable, "-m", "pytest", "-q", "-x", "-k", f"({chosen} or {later}) and not sanitizers and not its_size",
          "tests/trainer/test_fused_damaged.py", "tests/trainer/test_fused_exact.py",
          "tests/trainer/test_fused_parity.py", "tests/trainer/test_double_precision.py",
          "tests/trainer/test_noise_native.py", "tests/trainer/test_noise_forms.py",
-         "tests/trainer/test_noise_shared.py", "tests/trainer/test_second_derivatives.py"],
+         "tests/trainer/test_noise_shared.py", "tests/trainer/test_second_derivatives.py", "tests/trainer/test_xla.py"],
         cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -104,26 +104,32 @@ def test_a_vmap_is_one_call_with_the_values_and_gradients_of_many(
 
     step = jax.value_and_grad(loss, (0, 1))
     singles = [step(x[i] if axes[0] == 0 else x, w[i] if axes[1] == 0 else w) for i in range(4)]
-    calls = list[str]()
-    for name in ("values", "gradients"):
-        monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
-    many = jax.jit(jax.vmap(step, axes))
 
-    found = many(x, w)
+    found, calls = with_calls(jax.vmap(step, axes), x, w, monkeypatch)
 
     jax.tree.map(lambda many, *each: np.testing.assert_allclose(many, np.stack(each), atol=2e-5), found, *singles)
-    calls += re.findall(r"custom_call @qtj_simulator\.(\w+)", many.lower(x, w).as_text())
     assert calls == ["values", "gradients"]
 
 
-def test_a_vmap_in_a_vmap_is_one_call() -> None:
+def test_a_vmap_in_a_vmap_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     function = function_of(CASE)
     x, w = RANDOM.uniform(-2, 2, (4, 3, 2)), RANDOM.uniform(-2, 2, (5, 2))
-
-    found = jax.vmap(lambda each: jax.vmap(lambda row: function(row, each))(x))(w)
-
     singles = [[function(row, each) for row in x] for each in w]
+
+    many = jax.vmap(jax.vmap(function, (0, None)), (None, 0))
+    found, calls = with_calls(many, x, w, monkeypatch)
+
     np.testing.assert_allclose(found, np.array(singles), atol=1e-5)
+    assert calls == ["values"]
+
+
+def with_calls(function: Any, x: Any, w: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[str]]:
+    """Returns what a function returns, compiled, and the calls of the engine: through Python, and those of XLA."""
+    calls, compiled = list[str](), jax.jit(function)
+    for name in ("values", "gradients"):
+        monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
+    found = jax.block_until_ready(compiled(x, w))  # type: ignore[no-untyped-call]
+    return found, calls + re.findall(r"custom_call @qtj_simulator\.(\w+)", compiled.lower(x, w).as_text())
 
 
 def counted(method: Any, calls: list[str]) -> Any:

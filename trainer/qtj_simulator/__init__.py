@@ -20,15 +20,18 @@ Each package and module imports only from those below it:
     tfq            a program of TensorFlow Quantum changes one import
     noise          noise and shots, by quantum trajectories
     jax            a function of JAX, with gradients, for who has JAX installed
+    xla            the engine as custom calls of XLA, for `jax`
     pennylane      a device of PennyLane, for who has PennyLane installed
     torch          a function and a module of PyTorch, for who has PyTorch installed
     pqc            the Keras layer, on the fused engine or on that of TensorFlow Quantum (`tfq_op`)
+    initial_angles initial values of learned angles
     groups         groups of examples in one call of the engine
     states         statevectors, probabilities, samples, fidelities
     expectation    the engine for a circuit
     fused          our engine: gates fused into 4x4 blocks, one backward sweep for all gradients, native vector code
     qasm           a circuit as OpenQASM
     specification  a circuit with its readouts and symbols
+    projectors     projectors as sums of Pauli strings
     operations     what Cirq knows about a gate
     optimizers     steps of Adam, SPSA and the quantum natural gradient
     engines, cpu   names and precisions of the engines; threads

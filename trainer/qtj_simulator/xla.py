@@ -1,6 +1,7 @@
 """The engine as custom calls of XLA (`fused/native/call.c`), which programs that JAX compiles make without Python."""
 
 import ctypes
+import logging
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -17,12 +18,13 @@ from qtj_simulator.groups import Grouped, Groups
 __all__ = ["CompiledGroups", "can_call", "once_for_groups", "results_of"]
 
 Array = Any
+_log = logging.getLogger(__name__)
 _METHODS = ("values", "gradients", "curvature")
 
 
 @cache
 def can_call() -> bool:
-    """Whether XLA can make the calls here: their library is built, and this version of XLA takes it."""
+    """Whether XLA can make the calls here: their library is built, and this version of XLA takes it; else logs why."""
     try:
         library()
         calls = ctypes.CDLL(str(CALLS))
@@ -30,7 +32,8 @@ def can_call() -> bool:
             handler = getattr(calls, f"qtj_xla_{method}")
             capsule = jax.ffi.pycapsule(handler)  # type: ignore[no-untyped-call]
             jax.ffi.register_ffi_target(_name(method), capsule, platform="cpu")
-    except (AttributeError, OSError, RuntimeError):  # no jax.ffi, no library, or a version that XLA refuses
+    except (AttributeError, OSError, RuntimeError) as problem:  # no jax.ffi, no library, or a version XLA refuses
+        _log.warning("JAX calls the engine through Python, because XLA cannot call it: %s", problem)
         return False
     return True
 
@@ -49,7 +52,7 @@ class CompiledGroups(Grouped):
 
 
 class _EngineCalls:
-    """The methods of `Engine`, for arrays of JAX of its precision."""
+    """The methods of `Engine`, for arrays of JAX of its precision. Its plans are for the vectors of this processor."""
 
     def __init__(self, engine: Engine, readouts: int) -> None:
         self._readouts = readouts

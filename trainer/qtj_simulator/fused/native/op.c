@@ -11,7 +11,7 @@
  *
  * This is a library of its own, which TensorFlow loads: it uses the C interface alone, and no C++ type crosses it. */
 #define _GNU_SOURCE
-#include "qtj.h"
+#include "failed.h"
 #include "tensorflow.h"
 
 #include <stdarg.h>
@@ -20,15 +20,13 @@
 #include <string.h>
 
 static void fail(Status *status, int code, const char *format, ...) {
-    char sentence[256];
+    char sentence[SENTENCE];
     va_list more;
     va_start(more, format);
     vsnprintf(sentence, sizeof sentence, format, more);
     va_end(more);
     TF_SetStatus(status, code, sentence);
 }
-
-static int lacks_memory(const char *problem) { return !strncmp(problem, QTJ_NO_MEMORY, strlen(QTJ_NO_MEMORY)); }
 
 static int is_ok(const Status *status) { return TF_GetCode(status) == OK; }
 
@@ -138,13 +136,10 @@ static Call begin(void *kernel, Context *context, int count) {
 }
 
 static void judge(Call *c, const char *problem) {
-    if (problem == QTJ_NO_MEMORY)
-        fail(c->status, RESOURCE_EXHAUSTED,
-             "the fused engine: out of memory for a batch of %ld examples: it holds several state vectors of %.3g MiB"
-             " each",
-             c->batch, (double)((uint64_t)c->sizes.scalar_bytes * 2 << c->sizes.qubits) / (1 << 20));
-    else if (problem)
-        fail(c->status, lacks_memory(problem) ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "the fused engine: %s", problem);
+    char sentence[SENTENCE];
+    if (problem)
+        fail(c->status, lacks_memory(problem) ? RESOURCE_EXHAUSTED : INVALID_ARGUMENT, "%s",
+             why_it_failed(sentence, problem, c->batch, &c->sizes));
 }
 
 /* Hands the result over, in the type of the inputs. */

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8 };
-enum { FLOAT = 11, DOUBLE = 12 };
+enum { ARRAY = 1, SCALAR = 3, STRING = 4 }; /* kinds of attributes */
+enum { SIGNED_64 = 5, UNSIGNED_8 = 6, UNSIGNED_64 = 9, FLOAT = 11, DOUBLE = 12 };
 enum { METADATA = 1 }; /* the extension of a frame that asks for a version and calls nothing */
 enum { MAJOR = 0, MINOR = 1 };
 

@@ -1,12 +1,30 @@
 """Which processes may train in the same folder."""
 
-import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from qtj_trainer.program.folder_lock import release, take
+
+TAKES = """
+import sys
+from pathlib import Path
+from qtj_trainer.program.folder_lock import take
+sys.exit(0 if take(Path(sys.argv[1]), shared=sys.argv[2] == "True") else 1)
+"""
+LEAVES_A_CHILD = """
+import os, sys
+from pathlib import Path
+from qtj_trainer.program.folder_lock import take
+take(Path(sys.argv[1]), shared=False)
+if os.fork():
+    os._exit(0)
+print("forked", flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -16,10 +34,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def beside(folder: Path, *, shared: bool) -> bool:
-    """Returns whether another process, a child of this one, can take a folder."""
-    if child := os.fork():
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    os._exit(0 if take(folder, shared=shared) else 1)
+    """Returns whether another process can take a folder."""
+    return not subprocess.run([sys.executable, "-c", TAKES, str(folder), str(shared)], check=False).returncode
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -40,17 +56,10 @@ def test_a_released_folder_is_free(folder: Path) -> None:
 
 
 def test_a_child_that_outlives_its_parent_does_not_hold_the_folder(folder: Path) -> None:
-    take(folder, shared=False)
-    waiting, ended = os.pipe()
-    if not (child := os.fork()):
-        os.close(ended)
-        os.read(waiting, 1)
-        os._exit(0)
+    command = [sys.executable, "-c", LEAVES_A_CHILD, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        assert parent.stdout.readline() == "forked\n"
+        parent.wait()
 
-    release(folder)
-    is_free = beside(folder, shared=False)
-
-    os.close(ended)
-    os.close(waiting)
-    os.waitpid(child, 0)
-    assert is_free
+        assert take(folder, shared=False)

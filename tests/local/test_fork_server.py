@@ -303,3 +303,5 @@ async def test_a_script_that_runs_often_has_a_server(tmp_path: Path, monkeypatch
     assert not server.suits(program)
     server.close()
     assert fork_server_for([job]) is None
+    job["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": "1"}]
+    assert fork_server_for([job], scripts=True) is None

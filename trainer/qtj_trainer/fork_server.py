@@ -139,9 +139,8 @@ def _show_error(
 
 def _start_afresh() -> None:
     """Sets what a process chooses when it first imports or uses it; Python's own generators notice a fork."""
-    import numpy as np
-
-    np.random.seed()  # noqa: NPY002  the generator that a program gets by default
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed()  # the generator that a program gets by default
     tempfile.tempdir = None
 
 

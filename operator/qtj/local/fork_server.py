@@ -178,11 +178,12 @@ def fork_server_for(jobs: Sequence[Object], *, scripts: bool = False) -> ForkSer
 
 
 def _server_of_script(container: Object, environment: Mapping[str, str]) -> ForkServer | None:
-    """Starts a server for the script of a container, if it runs with this Python."""
+    """Starts a server for the script of a container, if it runs with this Python and no variables of its own."""
     command: list[str] = [*container["command"], *(container.get("args") or ())]
     python = Path(shutil.which(command[0], path=environment["PATH"]) or command[0]).absolute()
     ours = Path(sys.executable).absolute()
-    if python.parent != ours.parent or not python.samefile(ours):
+    has_variables = container.get("env") or container.get("envFrom")
+    if has_variables or python.parent != ours.parent or not python.samefile(ours):
         return None
     imports = imports_of(command, Path.cwd())
     return None if imports is None else ForkServer(environment, python=str(python), imports=imports)

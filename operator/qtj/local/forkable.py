@@ -27,8 +27,8 @@ Trees = Mapping[str, ast.Module]
 """The script and its modules, by their names in its folder."""
 
 _KNOWN = _FIRST | _TENSORFLOW | _LIBRARIES | sys.stdlib_module_names
-_NOT_LOADED = frozenset({"tensorflow_quantum"})
-"""Its import starts threads, which a fork does not copy."""
+_LOADED = _KNOWN - sys.stdlib_module_names - {"tensorflow_quantum"}
+"""What is loaded before a fork. The import of TensorFlow Quantum starts threads, which a fork does not copy."""
 _FORBIDDEN = frozenset({
     "environ", "environb", "getenv", "getenvb", "putenv", "unsetenv", "expandvars",
     "concurrent", "fork", "forkpty", "multiprocessing", "popen", "posix_spawn", "posix_spawnp", "pty", "subprocess",
@@ -119,9 +119,8 @@ def _modules_in(folder: Path) -> Iterator[str]:
 
 
 def _statements(trees: Trees) -> Iterator[str]:
-    """Yields the imports of packages that can be loaded before a fork."""
-    ignored = {"__future__", *_NOT_LOADED, *_local(trees)}
+    """Yields the imports of packages that are loaded before a fork."""
+    packages = _LOADED - _local(trees)
     for node in (node for tree in trees.values() for node in ast.walk(tree)):
-        packages = {*_packages_of(node)}
-        if packages and not packages & ignored:
+        if (imported := {*_packages_of(node)}) and imported <= packages:
             yield ast.unparse(node)

@@ -286,6 +286,9 @@ async def test_a_script_that_runs_often_has_a_server(tmp_path: Path, monkeypatch
     write(tmp_path / "model.py", "WORD = 'first'\n")
     job = toy_job()
     job["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python"], "args": ["train.py", "--epochs=1"]}
+    job["spec"]["template"]["spec"]["containers"][0]["env"] = [
+        {"name": str(Env.PARAMETERS), "value": "{}"}
+    ]  # of a trial
     server = fork_server_for([job], scripts=True)
     assert server
     program = ProcessSpec(

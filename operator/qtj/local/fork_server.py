@@ -182,7 +182,7 @@ def _server_of_script(container: Object, environment: Mapping[str, str]) -> Fork
     command: list[str] = [*container["command"], *(container.get("args") or ())]
     python = Path(shutil.which(command[0], path=environment["PATH"]) or command[0]).absolute()
     ours = Path(sys.executable).absolute()
-    has_variables = container.get("env") or container.get("envFrom")
+    has_variables = container.get("envFrom") or {each["name"] for each in container.get("env") or ()} - _OURS
     if has_variables or python.parent != ours.parent or not python.samefile(ours):
         return None
     imports = imports_of(command, Path.cwd())

@@ -7,6 +7,8 @@
 import argparse
 from typing import Any
 
+from qtj_trainer import Program
+
 __all__ = ["EPOCHS", "RATES"]
 
 RATES = (0.01, 0.03, 0.1)
@@ -35,8 +37,6 @@ def _plain(seeds: int) -> None:
 
 
 def _trial(rate: float, seed: int) -> None:
-    from qtj_trainer import Program
-
     program = Program(epochs=EPOCHS)
     model, data = _made(rate, seed)
     first = program.restore(model)

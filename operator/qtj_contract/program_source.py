@@ -17,9 +17,10 @@ from typing import Any, Self
 
 from qtj_contract.whole_file import regular
 
-__all__ = ["ProgramSource", "parsed", "read_code", "read_source", "without_epochs"]
+__all__ = ["MOST_FILES", "ProgramSource", "parsed", "read_code", "read_modules", "read_source", "without_epochs"]
 
-_MOST_FILES = 200
+MOST_FILES = 200
+"""The most files of a program that are read."""
 _MOST_BYTES_OF_CODE = 1 << 20
 _MOST_BYTES_OF_DATA = 1 << 28
 """Of a larger file of data, only the size is compared."""
@@ -98,23 +99,32 @@ def read_source(
         root: The folder of its modules; None for that of the script.
     """
     root = root or script.parent
-    code: dict[str, str] = {}
-    named: set[str] = {part for each in arguments for part in (each, each.partition("=")[2])}
-    waiting = [main := script.relative_to(root).as_posix()]
-    while waiting and len(code) < _MOST_FILES:
-        name = waiting.pop()
-        text = read_code(root / name)
-        if name in code or text is None:
-            continue
-        code[name] = text
-        tree = _tree(text)
-        waiting += _local_modules(tree, root, PurePosixPath(name).parent)
-        named |= {
-            each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)
-        }
+    main = script.relative_to(root).as_posix()
+    code = read_modules(main, root)
+    texts = (each.value for text in code.values() for each in ast.walk(_tree(text)) if isinstance(each, ast.Constant))
+    named = {part for each in arguments for part in (each, each.partition("=")[2])}
+    named.update(each for each in texts if isinstance(each, str))
     found = ((name, _digest((folder or Path.cwd()) / name)) for name in sorted(named - {""}) if _may_be_a_file(name))
     data = {name: digest for name, digest in found if digest}
-    return ProgramSource(script=main, code=dict(sorted(code.items())), data=data, arguments=list(arguments))
+    return ProgramSource(script=main, code=code, data=data, arguments=list(arguments))
+
+
+def read_modules(script: str, root: Path) -> dict[str, str]:
+    """Returns the text of a script and of the modules that it imports from a folder, by their names there.
+
+    Args:
+        script: The name of its file in the folder. What cannot be read is left out.
+        root: The folder.
+    """
+    code: dict[str, str] = {}
+    waiting = [script]
+    while waiting and len(code) < MOST_FILES:
+        name = waiting.pop()
+        text = read_code(root / name)
+        if name not in code and text is not None:
+            code[name] = text
+            waiting += _local_modules(_tree(text), root, PurePosixPath(name).parent)
+    return dict(sorted(code.items()))
 
 
 def without_epochs(arguments: Sequence[Any]) -> list[Any]:

@@ -1,17 +1,26 @@
-"""A program that prints everything it can see of its own process: `python -m facts [exit CODE | wait | leave]`."""
+"""A program that prints everything it can see of its own process: `python -m facts [exit CODE | wait | leave | fail]`.
 
+It also runs as a script.
+"""
+
+import atexit
 import ctypes
 import hashlib
 import importlib
+import inspect
 import json
 import os
+import pickle
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
+from importlib.abc import SourceLoader
 from pathlib import Path
 from typing import Any
+
+from qtj_trainer.libraries import imported_versions
 
 _PR_GET_PDEATHSIG = 2
 
@@ -26,10 +35,20 @@ def main() -> None:
         case ["leave"]:
             left = subprocess.Popen(["sleep", "1000"], start_new_session=True)
             print(left.pid, flush=True)
+        case ["fail"]:
+            _fail()
         case _:
             supervisor = Path(f"/proc/{os.getppid()}/cmdline").read_bytes()
             is_forked = b"qtj_trainer.fork_server" in supervisor
             print(json.dumps({"same": _facts(), "chance": _chance(), "forked": is_forked}))
+
+
+def _fail() -> None:
+    atexit.register(print, "the end")
+    try:
+        int("no number")
+    except ValueError as problem:
+        raise RuntimeError("two errors") from problem
 
 
 def _facts() -> dict[str, Any]:
@@ -57,13 +76,28 @@ def _facts() -> dict[str, Any]:
         "arguments": [sys.argv, sys.orig_argv],
         "path": sys.path,
         "flags": str(sys.flags),
-        "main": [__name__, __file__, sys.modules["__main__"].__file__],
+        "main": [__name__, __file__, sys.modules["__main__"].__file__, _main_module()],
         "streams": [
             [each.name, each.encoding, each.line_buffering, getattr(each, "write_through", None), each.isatty()]
             for each in (sys.stdin, sys.stdout, sys.stderr)
         ],
         "descriptors": _descriptors(),
         "temporary": tempfile.gettempdir(),
+    }
+
+
+def _main_module() -> dict[str, Any]:
+    """Returns how Python has made the module of a script, and what depends on it."""
+    module = sys.modules["__main__"]
+    if module.__spec__:
+        return {}
+    made = {name: type(value).__name__ for name, value in vars(module).items() if name[:2] == "__"}
+    assert pickle.loads(pickle.dumps(main)) is main
+    loader = str(module.__loader__.get_filename("__main__")) if isinstance(module.__loader__, SourceLoader) else ""
+    return made | {
+        "names": [module.__name__, module.__doc__, loader, main.__code__.co_filename],
+        "source": inspect.getsource(main),
+        "versions": imported_versions(),
     }
 
 

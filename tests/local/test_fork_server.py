@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 
 from qtj.local import fork_server
 from qtj.local.fork_server import ForkServer, fork_server_for
+from qtj.local.forkable import imports_of
+from qtj.local.loopback import confined
 from qtj.local.process import Process
 from qtj.local.program import TRAINER, ProcessSpec, base_environment
 from qtj.local.supervisors import Supervisors
@@ -27,6 +30,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="TensorFlow Quan
 
 FACTS = (sys.executable, "-m", "tests.local.facts")
 """Takes the place of the trainer: the server forks any module of this name."""
+SCRIPT = (sys.executable, "tests/local/facts.py")
+"""The same as a user's script, which its text would give a start of its own."""
+IMPORTS = "import qtj_trainer\nimport tensorflow as tf\nimport no_such_package"
 REPOSITORY = Path(__file__).parents[2]
 
 STARTS = """
@@ -48,6 +54,19 @@ def server() -> Iterator[ForkServer]:
         server.close()
 
 
+@pytest.fixture(scope="module")
+def script_server() -> Iterator[ForkServer]:
+    """A server that forks `facts` as a script."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            fork_server, "imports_of", lambda *asked: IMPORTS if asked[0][1] == SCRIPT[1] else imports_of(*asked)
+        )
+        patch.chdir(REPOSITORY)
+        server = ForkServer(environment(), imports=IMPORTS)
+        yield server
+        server.close()
+
+
 def environment() -> dict[str, str]:
     """The environment of any trainer, without the variable that pytest changes from test to test."""
     return {name: value for name, value in base_environment({}).items() if name != "PYTEST_CURRENT_TEST"}
@@ -55,6 +74,10 @@ def environment() -> dict[str, str]:
 
 def facts(*arguments: str, **variables: str) -> ProcessSpec:
     return ProcessSpec(command=(*FACTS, *arguments), environment={**environment(), **variables}, folder=REPOSITORY)
+
+
+def script(*arguments: str, **variables: str) -> ProcessSpec:
+    return replace(facts(**variables), command=(*SCRIPT, *arguments))
 
 
 @asynccontextmanager
@@ -98,8 +121,14 @@ def is_forked(process: Process) -> bool:
 
 
 async def test_it_sees_and_computes_what_one_that_starts_alone_does(server: ForkServer) -> None:
-    program = facts("a word", "", "ä", TF_CONFIG="{}", QTJ_JOB="test")
+    await assert_same(facts("a word", "", "ä", TF_CONFIG="{}", QTJ_JOB="test"), server)
 
+
+async def test_a_script_sees_and_computes_what_one_that_starts_alone_does(script_server: ForkServer) -> None:
+    await assert_same(script("a word", "", "ä", TF_CONFIG="{}", QTJ_JOB="test"), script_server)
+
+
+async def assert_same(program: ProcessSpec, server: ForkServer) -> None:
     codes, outputs = zip(*[await ended(program, each) for each in (None, server, server)], strict=True)
 
     assert codes == (0, 0, 0), outputs
@@ -112,6 +141,24 @@ async def test_it_sees_and_computes_what_one_that_starts_alone_does(server: Fork
         assert differences(each["same"], alone["same"]) == {}
     assert forked["same"]["variables"]["TF_CONFIG"] == "{}"
     assert not set(forked["chance"]) & set(again["chance"])
+
+
+async def test_an_error_of_a_script_is_shown_as_of_one_that_starts_alone(script_server: ForkServer) -> None:
+    assert script_server.suits(script("fail"))
+    alone, forked = [await ended(script("fail"), each) for each in (None, script_server)]
+
+    assert "two errors" in forked[1]
+    assert "the end" in forked[1]
+    assert forked == alone
+    assert await ended(script("exit", "7"), script_server) == (7, "")
+
+
+def test_another_script_or_another_python_gives_it_a_start_of_its_own(script_server: ForkServer) -> None:
+    program = script()
+    commands = [("/bin/python", *program.command[1:]), (program.command[0], "another.py"), TRAINER, FACTS]
+
+    assert script_server.suits(program)
+    assert not [each for each in commands if script_server.suits(replace(program, command=each))]
 
 
 async def test_its_exit_code_is_its_own(server: ForkServer) -> None:
@@ -225,5 +272,39 @@ def test_it_ends_with_the_process_that_has_started_it() -> None:
 
 
 def test_only_a_job_of_the_trainer_has_a_server() -> None:
-    assert fork_server_for([toy_job(), {}, {"spec": {"template": None}}]) is None
+    assert fork_server_for([toy_job(), {}, {"spec": {"template": None}}], scripts=True) is None
     assert TRAINER[1:] == ("-m", "qtj_trainer")
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+async def test_a_script_that_runs_often_has_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "train.py", "from qtj_trainer import Program\nimport model\nprint(Program.__name__, model.WORD)\n")
+    write(tmp_path / "model.py", "WORD = 'first'\n")
+    job = toy_job()
+    job["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python"], "args": ["train.py", "--epochs=1"]}
+    job["spec"]["template"]["spec"]["containers"][0]["env"] = [
+        {"name": str(Env.PARAMETERS), "value": "{}"}
+    ]  # of a trial
+    server = fork_server_for([job], scripts=True)
+    assert server
+    program = ProcessSpec(
+        command=(sys.executable, "train.py"), environment=confined(base_environment({})), folder=tmp_path
+    )
+
+    async with started(program, server) as process:
+        assert is_forked(process)
+        assert await process.wait() == 0
+    write(tmp_path / "model.py", "WORD = 'second'\n")
+
+    assert process.tail == "Program first\n"
+    assert await ended(program, server) == (0, "Program second\n")
+    write(tmp_path / "model.py", "import numpy\nWORD = 'third'\n")  # the server has not imported this for it
+    assert not server.suits(program)
+    server.close()
+    assert fork_server_for([job]) is None
+    job["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": "1"}]
+    assert fork_server_for([job], scripts=True) is None

@@ -1,4 +1,4 @@
-"""Starts trainers from a process that has loaded TensorFlow: `python -m qtj_trainer.fork_server LAUNCH PADDING`.
+"""Forks programs from a process that has loaded TensorFlow: `python -m qtj_trainer.fork_server LAUNCH IMPORTS PADDING`.
 
     qtj run ──▶ fork server ──fork──▶ supervisor ──fork──▶ trainer
 
@@ -14,7 +14,9 @@ server ends with the socket, and by SIGKILL with the process that has started it
 A fork copies one thread. Where more threads are left after loading, the server ends instead.
 """
 
+import builtins
 import ctypes
+import functools
 import importlib
 import os
 import runpy
@@ -22,9 +24,11 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType, TracebackType
 
 __all__ = ["run", "serve"]
 
@@ -50,8 +54,11 @@ _ROOM = "QTJ_FORK_SERVER_ROOM"
 """A variable of the server that makes room for those of the programs."""
 
 
-def serve() -> Collection[int] | None:
+def serve(imports: str = "") -> Collection[int] | None:
     """Loads TensorFlow, and forks a process for each message.
+
+    Args:
+        imports: The imports of the script to fork, one a line; empty for trainers.
 
     Returns:
         In a forked process, the descriptors that a program has after these imports. In the server, None at its end.
@@ -60,7 +67,10 @@ def serve() -> Collection[int] | None:
     os.environ.pop(_ROOM, None)
     _show(_ARGUMENTS, [sys.executable, "-m", "qtj_trainer.fork_server"])  # without the padding
     with socket.socket(fileno=os.dup(0)) as connection:
-        _load()
+        if imports:
+            _import(imports.splitlines())
+        else:
+            _load()
         if not _is_single():
             return None
         descriptors = _descriptors() - {connection.fileno()}
@@ -96,14 +106,41 @@ def run(command: Sequence[str], environment: Mapping[str, str], descriptors: Col
     else:
         sys.argv[:] = [name, *arguments]
         _set_folder(Path(name).resolve().parent)
-        runpy.run_path(name, run_name="__main__")
+        _run_script(name)
+
+
+def _run_script(name: str) -> None:
+    """Runs a script as the module `__main__`. Errors are shown without the frames of this module."""
+    path = str(Path.cwd() / name)
+    module = ModuleType("__main__")
+    loader = SourceFileLoader("__main__", path)
+    vars(module).update(
+        __annotations__={}, __builtins__=builtins, __cached__=None, __file__=path, __loader__=loader, __package__=None
+    )
+    sys.modules["__main__"] = module
+    try:
+        code = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+        exec(code, vars(module))  # noqa: S102  what Python does with a script
+    except BaseException:
+        sys.excepthook = functools.partial(_show_error, sys.excepthook)
+        raise
+
+
+def _show_error(
+    show: Callable[..., object], kind: type[BaseException], problem: BaseException, traceback: TracebackType | None
+) -> None:
+    """Shows an error as of a script that starts alone: its traceback begins after `_run_script`."""
+    shown = traceback
+    while shown and shown.tb_frame.f_code is not _run_script.__code__:
+        shown = shown.tb_next
+    shown = shown.tb_next if shown else traceback
+    show(kind, problem.with_traceback(shown), shown)
 
 
 def _start_afresh() -> None:
     """Sets what a process chooses when it first imports or uses it; Python's own generators notice a fork."""
-    import numpy as np
-
-    np.random.seed()  # noqa: NPY002  the generator that a program gets by default
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed()  # the generator that a program gets by default
     tempfile.tempdir = None
 
 
@@ -120,6 +157,18 @@ def _load() -> None:
         patch_tracer()
         for module in _MODULES:
             importlib.import_module(module)
+
+
+def _import(statements: Sequence[str]) -> None:
+    """Executes imports of a script. Where one fails, that is for the script to report."""
+    from qtj_trainer.replica.garbage import none_collected
+    from qtj_trainer.tracer import patch_tracer
+
+    with none_collected():
+        patch_tracer()
+        for statement in statements:
+            with suppress(Exception):
+                exec(statement, {"__name__": "imports"})  # noqa: S102  `ast.unparse` has made it of an import
 
 
 def _is_single() -> bool:
@@ -175,7 +224,7 @@ def _show(which: int, words: Sequence[str]) -> None:
 
 def _main() -> None:
     launch = runpy.run_path(sys.argv[1])
-    descriptors = serve()
+    descriptors = serve(sys.argv[2])
     if descriptors is not None:
         os.setsid()
         command, environment = launch["supervise"](execute=False)  # returns in the program's process only

@@ -1,6 +1,9 @@
 """The process that loads TensorFlow once, and forks each trainer of a run: see `qtj_trainer.fork_server`.
 
-A trainer that is forked is as one that starts alone. So whatever else the start of Python and an import read has to be
+Trials of a user's script are forked too, from a server that has imported what the script imports, where that is safe:
+see `qtj.local.forkable`.
+
+A program that is forked is as one that starts alone. So whatever else the start of Python and an import read has to be
 as in the server: this Python, the working directory and all variables but those that the operator sets. Any other
 program starts alone, and so does every one without a server: where it has ended, and where loading has left threads.
 """
@@ -8,6 +11,7 @@ program starts alone, and so does every one without a server: where it has ended
 import asyncio
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from qtj.local import launch
+from qtj.local.forkable import imports_of
 from qtj.local.loopback import confined
 from qtj.local.program import TRAINER, ProcessSpec, base_environment
 from qtj_contract import Env
@@ -66,6 +71,8 @@ class ForkServer:
 
     Args:
         environment: The environment of the programs to fork; variables that the operator sets are left out.
+        python: The Python of these programs.
+        imports: What the scripts to fork import, see `imports_of`; None for a server of trainers.
 
     Attributes:
         mark: A variable for the environment of each program of this run.
@@ -75,14 +82,18 @@ class ForkServer:
         OSError: This machine lacks the resources for it.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], *, python: str = sys.executable, imports: str | None = None
+    ) -> None:
         self.mark = new_mark()
+        self._python = python
+        self._imports = imports
         self._environment = {**_foreign(environment), **self.mark}
         self._folder = Path.cwd()
         self._connection, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "qtj_trainer.fork_server", launch.__file__, "-" * _ROOM],
+                [python, "-m", "qtj_trainer.fork_server", launch.__file__, imports or "", "-" * _ROOM],
                 env={**self._environment, "QTJ_FORK_SERVER_ROOM": "-" * _ROOM},
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -97,12 +108,17 @@ class ForkServer:
         """Returns whether it can fork a program that is as one that starts alone."""
         return (
             not self._has_ended
-            and tuple(program.command[: len(TRAINER)]) == TRAINER
             and _length(program.command) <= _ROOM
             and _length(f"{name}={program.environment[name]}" for name in _OURS & program.environment.keys()) <= _ROOM
             and program.folder == self._folder
             and {**_foreign(program.environment), **self.mark} == self._environment
+            and self._has_loaded_for(program)
         )
+
+    def _has_loaded_for(self, program: ProcessSpec) -> bool:
+        if self._imports is None:
+            return tuple(program.command[: len(TRAINER)]) == TRAINER
+        return program.command[0] == self._python and imports_of(program.command, program.folder) == self._imports
 
     async def loaded(self) -> None:
         """Waits until it can fork, or has ended."""
@@ -141,18 +157,36 @@ class ForkServer:
         self._process.wait()
 
 
-def fork_server_for(jobs: Sequence[Object]) -> ForkServer | None:
-    """Starts a server for the trainers of jobs; returns None if none of them trains with ours, or none can be started.
+def fork_server_for(jobs: Sequence[Object], *, scripts: bool = False) -> ForkServer | None:
+    """Starts a server for the programs of jobs; returns None if none of them can be forked, or none can be started.
 
     Args:
         jobs: Their manifests. What is wrong with one is for others to report.
+        scripts: Whether a user's script has one too: it is worth its start if the script runs often.
     """
     for job in jobs if sys.platform == "linux" else ():
         with suppress(OSError, LookupError, TypeError, ValueError, AttributeError):
             container = main_container(job["spec"]["template"]["spec"]["containers"])
-            if is_trainer(container) and not job["spec"].get("program"):
-                return ForkServer(confined(base_environment(container)))
+            if job["spec"].get("program"):
+                continue
+            environment = confined(base_environment(container))
+            if is_trainer(container):
+                return ForkServer(environment)
+            if scripts and (server := _server_of_script(container, environment)):
+                return server
     return None
+
+
+def _server_of_script(container: Object, environment: Mapping[str, str]) -> ForkServer | None:
+    """Starts a server for the script of a container, if it runs with this Python and no variables of its own."""
+    command: list[str] = [*container["command"], *(container.get("args") or ())]
+    python = Path(shutil.which(command[0], path=environment["PATH"]) or command[0]).absolute()
+    ours = Path(sys.executable).absolute()
+    has_variables = container.get("envFrom") or {each["name"] for each in container.get("env") or ()} - _OURS
+    if has_variables or python.parent != ours.parent or not python.samefile(ours):
+        return None
+    imports = imports_of(command, Path.cwd())
+    return None if imports is None else ForkServer(environment, python=str(python), imports=imports)
 
 
 def _length(words: Iterable[str]) -> int:

@@ -67,7 +67,7 @@ def run_study(study: StudyDocument, options: Options) -> int:
     with ExitStack() as stack:
         stack.callback(os.close, record.lock())
         trials, more_notes = _earlier(study, record, options)
-        server = fork_server_for([first.manifest])
+        server = fork_server_for([first.manifest], scripts=True)
         if server:
             stack.callback(server.close)
         running = Trials(study, record, trials, room=room, stack=stack)

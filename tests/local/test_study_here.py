@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,23 @@ from tests.local.laptop import REPOSITORY, Laptop, Manifest, eventually
 from tests.missing import skip_or_fail
 
 TRIAL = str(REPOSITORY / "tests/local/trial.py")
+
+
+FORKS = """
+from qtj_trainer import Program
+import argparse
+import tensorflow as tf
+from pathlib import Path
+
+given = argparse.ArgumentParser()
+given.add_argument("--rate", type=float)
+program = Program(epochs=1)
+(parent,) = (line for line in Path("/proc/self/status").read_text().splitlines() if "PPid" in line)
+words = Path(f"/proc/{parent.split()[1]}/cmdline").read_text()
+with Path("parents").open("a") as parents:
+    parents.write(words.strip(chr(0)).replace(chr(0), " ") + chr(10))
+program.report({"mse": float(tf.square(given.parse_args().rate - 0.3))})
+"""
 
 
 def a_study(*arguments: str, **spec: Any) -> Manifest:
@@ -110,6 +128,22 @@ def test_the_trials_of_a_study_run_the_program_of_a_config_map_and_start_over_wh
     files["data"] = {"trial.py": f"{text}# another program\n"}
     laptop.write(study, files)
     assert "starts over, because" in laptop.qtj("run", "job.yaml", "--parallel", "2").output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks trainers")
+def test_all_trials_of_a_script_are_forked_from_one_process_that_has_imported_its_packages(laptop: Laptop) -> None:
+    (laptop.folder / "forks.py").write_text(FORKS)
+    study = a_study(seeds=None)
+    (container,) = study["spec"]["jobTemplate"]["template"]["spec"]["containers"]
+    container["command"] = ["python", "forks.py"]
+    laptop.write(study)
+
+    ended = laptop.qtj("run", "job.yaml", "--parallel", "2")
+
+    assert ended.code == 0, ended.errors
+    parents = (laptop.folder / "parents").read_text().splitlines()
+    assert len(parents) == 2
+    assert all("qtj_trainer.fork_server" in each for each in parents), parents
 
 
 def test_a_study_where_only_jobs_are_read_is_called_one(laptop: Laptop) -> None:

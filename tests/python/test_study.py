@@ -89,6 +89,32 @@ def test_a_study_of_a_file_that_fails_is_the_sentence_of_the_command(laptop: Lap
         qtj.Study.from_file("job.yaml").run(parallel=1)
 
 
+def test_failed_runs_are_run_again_when_that_is_asked(laptop: Laptop) -> None:
+    place = str(laptop.folder / "mended")
+
+    def measure(rate: float, place: str) -> None:
+        import json
+        import os
+        from pathlib import Path
+        from urllib.parse import unquote, urlsplit
+
+        if rate < 0.2 and not Path(place).exists():
+            raise RuntimeError("not yet")
+        found = {"jobUid": os.environ["QTJ_JOB_UID"], "metrics": {"score": rate}}
+        folder = Path(unquote(urlsplit(os.environ["QTJ_ARTIFACTS_URI"]).path))
+        (folder / "result.json").write_text(json.dumps(found))
+
+    study = qtj.Study.from_function(measure, {"rate": [0.1, 0.3]}, {"place": place}, metric="score", name="again")
+    study.run()
+    failed = [row["phase"] for row in study.trials()]
+    Path(place).touch()
+
+    study.run(resume=True)
+
+    assert failed == ["Failed", "Complete"]
+    assert [row["phase"] for row in study.trials()] == ["Complete", "Complete"]
+
+
 def test_ctrl_c_stops_the_runs_and_the_same_call_goes_on(laptop: Laptop) -> None:
     program = "import qtj\nqtj.Study.from_file('job.yaml').run(parallel=1)\n"
     (laptop.folder / "mine.py").write_text(program)

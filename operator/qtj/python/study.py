@@ -137,7 +137,7 @@ class Study(StudyResults):
         """Its name: `qtj report NAME` shows it, and its runs are NAME/1, NAME/2 and so on."""
         return self._record.name
 
-    def run(self, *, parallel: int | None = None, fresh: bool = False) -> Self:
+    def run(self, *, parallel: int | None = None, fresh: bool = False, resume: bool = False) -> Self:
         """Runs what has not run yet, and shows the table meanwhile; returns this study at its end.
 
         Ctrl-C, or the stop button of a notebook, stops the runs; the same call continues them.
@@ -145,13 +145,15 @@ class Study(StudyResults):
         Args:
             parallel: How many run side by side; None for as many as there are processors and memory for.
             fresh: Whether to start over.
+            resume: Whether to run failed ones again, and to keep the results of an earlier program.
 
         Raises:
             InputError: Something has to be corrected first: the sentences of `qtj run`.
             StudyFailedError: Too many runs have failed, or none reports the metric.
             NotFinishedError: It was stopped.
         """
-        options = [*(["--parallel", str(parallel)] if parallel is not None else []), *(["--fresh"] if fresh else [])]
+        flags = [*(["--fresh"] if fresh else []), *(["--resume"] if resume else [])]
+        options = [*(["--parallel", str(parallel)] if parallel is not None else []), *flags]
         run_order(self._order, options, self._repr_html_, lambda: study_text(study_content(self.name, *self._load())))
         return self
 

@@ -16,17 +16,13 @@ there, because nothing can be appended to an object in a bucket.
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.plugins.histogram.summary_v2 import histogram_pb
-from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
 from qtj_trainer.loop.step_report import Measured
 from qtj_trainer.storage import Store
@@ -98,11 +94,13 @@ class Board:
             readouts: Values for one histogram each, (values,).
             weights: The trained weights, of any shape: one histogram each, or a curve for a single number.
         """
+        from qtj_trainer.tensorboard.summaries import curves, histogram, weight, write
+
         with self._writer("train", epoch.step).as_default(epoch.step):
-            _write(
-                *_curves({**_training_curves(epoch), "run/attempt": self._attempt}),
-                *(_histogram(f"readouts/{name}", _sample(values)) for name, values in readouts.items()),
-                *(_weights(f"weights/{name}", _sample(values)) for name, values in weights.items()),
+            write(
+                *curves({**_training_curves(epoch), "run/attempt": self._attempt}),
+                *(histogram(f"readouts/{name}", _sample(values)) for name, values in readouts.items()),
+                *(weight(f"weights/{name}", _sample(values)) for name, values in weights.items()),
             )
         self.add("validation", epoch.step, {"loss": epoch.validation_loss, **epoch.scores})
 
@@ -118,8 +116,10 @@ class Board:
 
     def add(self, part: str, step: int, curves: Mapping[str, float | None]) -> None:
         """Adds a point to each of the curves of a part, at an optimizer step."""
+        from qtj_trainer.tensorboard import summaries
+
         with self._writer(part, step).as_default(step):
-            _write(*_curves(curves))
+            summaries.write(*summaries.curves(curves))
         self._copies.grown()
 
     def _writer(self, part: str, first_step: int) -> Any:
@@ -158,26 +158,6 @@ def _training_curves(epoch: Epoch) -> dict[str, float | None]:
 
 def _sample(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(-1)[:: -(-values.size // _COUNTED) or 1]
-
-
-def _curves(curves: Mapping[str, float | None]) -> Iterator[Summary]:
-    return (scalar_pb(name, number) for name, number in curves.items() if number is not None)
-
-
-def _weights(name: str, values: NDArray[Any]) -> Summary:
-    return scalar_pb(name, values[0]) if values.size == 1 else _histogram(name, values)
-
-
-def _histogram(name: str, values: NDArray[Any]) -> Summary:
-    with np.errstate(all="ignore"):  # of numbers that are not finite, of which the log of the training tells
-        return histogram_pb(name, values)
-
-
-def _write(*summaries: Summary) -> None:
-    """Writes summaries as one event. TensorFlow takes 25 operations for a histogram, and a call for each curve."""
-    together = Summary(value=[value for each in summaries for value in each.value])
-    if together.value:
-        tf.summary.experimental.write_raw_pb(together.SerializeToString())
 
 
 def _start_again(folder: Path, first_step: int) -> None:

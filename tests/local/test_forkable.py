@@ -19,7 +19,10 @@ def found(folder: Path, text: str, **modules: str) -> str | None:
 
 def test_the_imports_of_a_script_and_its_modules_are_found(tmp_path: Path) -> None:
     text = '"""Text."""\nfrom __future__ import annotations\nimport numpy as np\n' + BEGIN + "import model\n"
-    model = "import tensorflow_quantum\ndef made():\n    import tensorflow as tf, cirq\n    from .other import more\n"
+    model = (
+        "import tensorflow_quantum\nimport tensorflow as tf, cirq\nfrom typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    import pandas\ndef made():\n    import sklearn\n    from .other import more\n"
+    )
 
     statements = found(tmp_path, text, model=model)
 
@@ -65,6 +68,9 @@ def test_one_that_does_not_begin_with_our_packages_starts_alone(tmp_path: Path, 
         "import jax",
         "from torch import nn",
         "import unknown_package",
+        "import sys; sys.path.insert(0, 'dev')",
+        "from sys import path",
+        "import site; site.addsitedir('dev')",
     ],
 )
 def test_what_a_fork_may_change_gives_it_a_start_of_its_own(tmp_path: Path, line: str) -> None:
@@ -77,6 +83,11 @@ def test_what_a_fork_may_change_gives_it_a_start_of_its_own(tmp_path: Path, line
 def test_a_module_that_hides_an_installed_one_gives_it_a_start_of_its_own(tmp_path: Path, name: str) -> None:
     assert found(tmp_path, BEGIN, helpers="")
     assert found(tmp_path, BEGIN, **{name: ""}) is None
+
+
+def test_names_that_a_module_lists_itself_give_it_a_start_of_its_own(tmp_path: Path) -> None:
+    assert found(tmp_path, f"{BEGIN}from helpers import one\n", helpers="one = 1\n")
+    assert found(tmp_path, f"{BEGIN}from helpers import *\n", helpers="one = 1\n") is None
 
 
 def test_what_is_no_script_starts_alone(tmp_path: Path) -> None:

@@ -142,6 +142,8 @@ def _start_afresh() -> None:
     """Sets what a process chooses when it first imports or uses it; Python's own generators notice a fork."""
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()  # the generator that a program gets by default
+    if symbols := sys.modules.get("sympy.core.random"):
+        symbols.rng.seed()
     tempfile.tempdir = None
 
 

@@ -29,6 +29,7 @@ Trees = Mapping[str, ast.Module]
 _KNOWN = _FIRST | _TENSORFLOW | _LIBRARIES | sys.stdlib_module_names
 _LOADED = _KNOWN - sys.stdlib_module_names - {"tensorflow_quantum"}
 """What is loaded before a fork. The import of TensorFlow Quantum starts threads, which a fork does not copy."""
+_SEARCH_PATH = "sys.path"
 _FORBIDDEN = frozenset({
     "environ", "environb", "getenv", "getenvb", "putenv", "unsetenv", "expandvars",
     "concurrent", "fork", "forkpty", "multiprocessing", "popen", "posix_spawn", "posix_spawnp", "pty", "subprocess",
@@ -38,7 +39,9 @@ _FORBIDDEN = frozenset({
     "__import__", "_getframe", "ctypes", "eval", "exec", "import_module", "importlib", "meta_path", "modules",
     "path_hooks", "pkgutil", "runpy", "site", "zipimport",
     "jax", "torch",
+    "*", "addsitedir", _SEARCH_PATH,
 })  # fmt: skip
+"""`from pkg import *` may import modules that nothing here names."""
 
 
 def imports_of(command: Sequence[str], folder: Path) -> str | None:
@@ -96,6 +99,10 @@ def _names(trees: Iterable[ast.Module]) -> Iterator[str]:
     """Yields all names, and texts that may be names for `getattr`."""
     for node in (node for tree in trees for node in ast.walk(tree)):
         match node:
+            case ast.Attribute(value=ast.Name(id="sys"), attr="path"):
+                yield _SEARCH_PATH
+            case ast.ImportFrom(module="sys", names=names) if any(each.name == "path" for each in names):
+                yield _SEARCH_PATH
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
                 yield from name.split(".")
             case ast.ImportFrom(module=module, names=names):
@@ -119,8 +126,8 @@ def _modules_in(folder: Path) -> Iterator[str]:
 
 
 def _statements(trees: Trees) -> Iterator[str]:
-    """Yields the imports of packages that are loaded before a fork."""
+    """Yields the imports of packages that are loaded before a fork: only those that every run of the program takes."""
     packages = _LOADED - _local(trees)
-    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+    for node in (node for tree in trees.values() for node in tree.body):
         if (imported := {*_packages_of(node)}) and imported <= packages:
             yield ast.unparse(node)

@@ -112,6 +112,22 @@ def test_an_interrupted_seed_continues_while_another_one_runs(desk: Desk) -> Non
     assert plan.start.earlier.name == "toy/1"
 
 
+def test_who_wants_to_continue_one_of_several_seeds_gets_the_run_with_its_arguments(desk: Desk) -> None:
+    interrupted(desk, own("--seed", "0", "--epochs", "4"))
+    last = interrupted(desk, own("--seed", "1", "--epochs", "4"), 2).folder
+
+    [plan] = plan_runs([desk.written(own("--seed", "0", "--epochs", "9"))], None, resume=True, fresh=False)
+    with pytest.raises(InputError, match=r"it was changed since the run to continue \(--seed 1 -> 2\)"):
+        plan_runs([desk.written(own("--seed", "2", "--epochs", "4"))], None, resume=True, fresh=False)
+    last.take()
+    with pytest.raises(InputError, match=r"^toy/2 is active in "):
+        plan_runs([desk.written(own("--seed", "1", "--epochs", "9"))], None, resume=True, fresh=False)
+    last.release()
+
+    assert plan.start.earlier
+    assert plan.start.earlier.name == "toy/1"
+
+
 def test_a_damaged_record_of_the_last_run_is_refused_though_an_older_one_could_continue(desk: Desk) -> None:
     interrupted(desk, own("--seed", "0"))
     (interrupted(desk, own("--seed", "1"), 2).folder.path / "job.json").write_text("{")

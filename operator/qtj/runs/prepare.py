@@ -98,7 +98,7 @@ def plan_runs(documents: Sequence[Document], artifacts: str | None, *, resume: b
     """
     place = folder_named(artifacts)
     try:
-        found = [None if fresh else _earlier(document, place) for document in documents]
+        found = [None if fresh else _earlier(document, place, resume=resume) for document in documents]
     except FolderError as problem:
         raise InputError(str(problem)) from None
     if bucket := artifacts if place is None else None:
@@ -167,8 +167,11 @@ def _nothing_to_resume(document: Document, place: Folder | None, bucket: str | N
     return f"there is no run of {job} in {where} to continue: leave --resume out"
 
 
-def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
-    """Returns the last run of a job; one without a record cannot be resumed."""
+def _earlier(document: Document, place: Folder | None, *, resume: bool) -> EarlierRun | None:
+    """Returns the run of a job that counts: the last one, or else one that can go on where that cannot.
+
+    One without a record cannot be resumed.
+    """
     job = document.manifest["metadata"]["name"]
     history = History()
     if place is None:
@@ -177,6 +180,8 @@ def _earlier(document: Document, place: Folder | None) -> EarlierRun | None:
             return None
         name, folder = begun[-1].name, begun[-1].folder
         last = None if folder.is_active else EarlierRun.of(name, folder)  # a damaged record is refused
+        if resume and (of_the_same := _continued(document, begun)):
+            return EarlierRun.of(of_the_same.name, of_the_same.folder)
         found = _interrupted(document, begun)  # of the same program before it was edited, or another seed
         return found or last or EarlierRun.of(name, folder)
     if not place.is_active and not place.is_used:
@@ -194,6 +199,15 @@ def _interrupted(document: Document, runs: Sequence[Run]) -> EarlierRun | None:
             earlier = EarlierRun.recorded(run.name, run.folder)
             if is_same(document, earlier):
                 return earlier if is_resumable(document, earlier) else None
+    return None
+
+
+def _continued(document: Document, runs: Sequence[Run]) -> Run | None:
+    """Returns the newest run that `--resume` can continue, though it may be active; `runs` are the oldest first."""
+    for run in reversed(runs):
+        with suppress(FolderError, InputError):  # a damaged record, or other arguments
+            start_of(document, EarlierRun.recorded(run.name, run.folder), resume=True, alongside=False)
+            return run
     return None
 
 

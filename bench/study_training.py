@@ -9,6 +9,8 @@ from typing import Any
 
 from qtj_trainer import Program
 
+import tensorflow as tf  # isort: skip
+
 __all__ = ["EPOCHS", "RATES"]
 
 RATES = (0.01, 0.03, 0.1)
@@ -18,8 +20,6 @@ _EXAMPLES = 2048
 
 def _made(rate: float, seed: int) -> tuple[Any, Any]:
     """Returns a model and its data."""
-    import tensorflow as tf
-
     tf.keras.utils.set_random_seed(seed)
     x = tf.random.stateless_normal([_EXAMPLES, 16], seed=[0, seed])
     y = tf.sin(tf.reduce_sum(x, axis=1, keepdims=True))

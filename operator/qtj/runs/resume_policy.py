@@ -10,8 +10,8 @@ Complete         starts over                              trains on with more ep
                                                           infers again when that changed
 
 If the last run is of another program or has other arguments, the newest one of the same counts in its place, if it was
-interrupted, also while the last run is active: `qtj.runs.prepare` finds it. With --resume, it is the newest run that can
-continue with these arguments.
+interrupted, also while the last run is active: `qtj.runs.prepare` finds it. With --resume, it is the newest run that
+can continue with these arguments.
 """
 
 from collections.abc import Callable, Iterator, Mapping

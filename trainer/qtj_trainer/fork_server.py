@@ -68,10 +68,7 @@ def serve(imports: str = "") -> Collection[int] | None:
     os.environ.pop(_ROOM, None)
     _show(_ARGUMENTS, [sys.executable, "-m", "qtj_trainer.fork_server"])  # without the padding
     with socket.socket(fileno=os.dup(0)) as connection:
-        if imports:
-            _import(imports.splitlines())
-        else:
-            _load()
+        _load(imports.splitlines())
         if not _is_single():
             return None
         descriptors = _descriptors() - {connection.fileno()}
@@ -152,18 +149,8 @@ def _set_folder(folder: Path) -> None:
         sys.path[0] = str(folder)
 
 
-def _load() -> None:
-    from qtj_trainer.replica.garbage import none_collected
-    from qtj_trainer.tracer import patch_tracer
-
-    with none_collected():
-        patch_tracer()
-        for module in _MODULES:
-            importlib.import_module(module)
-
-
-def _import(statements: Sequence[str]) -> None:
-    """Executes imports of a script. Where one fails, that is for the script to report."""
+def _load(statements: Sequence[str]) -> None:
+    """Executes the imports of a script, of which it reports what fails itself; without any, imports for trainers."""
     from qtj_trainer.replica.garbage import none_collected
     from qtj_trainer.tracer import patch_tracer
 
@@ -172,6 +159,8 @@ def _import(statements: Sequence[str]) -> None:
         for statement in statements:
             with suppress(Exception):
                 exec(statement, {"__name__": "imports"})  # noqa: S102  `ast.unparse` has made it of an import
+        for module in () if statements else _MODULES:
+            importlib.import_module(module)
 
 
 def _is_single() -> bool:

@@ -3,9 +3,10 @@
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from qtj.files.documents import Document
@@ -15,7 +16,7 @@ from qtj.local.session import LocalJob
 from qtj.local.variables import Configs
 from qtj.runs.folders import folder_named
 from qtj.runs.programs import store_programs
-from qtj.runs.resume_policy import EarlierRun, Start, is_resumable, is_same, start_of
+from qtj.runs.resume_policy import EarlierRun, Start, can_continue, is_resumable, is_same, start_of
 from qtj.terminal.errors import InputError
 
 __all__ = ["PreparedRun", "RunPlan", "claim", "detach", "mistakes_in", "plan_runs"]
@@ -178,12 +179,12 @@ def _earlier(document: Document, place: Folder | None, *, resume: bool) -> Earli
         begun = history.begun(job)
         if not begun:
             return None
-        name, folder = begun[-1].name, begun[-1].folder
-        last = None if folder.is_active else EarlierRun.of(name, folder)  # a damaged record is refused
-        if resume and (of_the_same := _continued(document, begun)):
-            return EarlierRun.of(of_the_same.name, of_the_same.folder)
-        found = _interrupted(document, begun)  # of the same program before it was edited, or another seed
-        return found or last or EarlierRun.of(name, folder)
+        last = begun[-1]
+        if not last.folder.is_active:
+            EarlierRun.of(last.name, last.folder)  # a damaged record is refused
+        newest = _newest(begun, partial(can_continue if resume else is_same, document))
+        counts = newest if newest and (resume or is_resumable(document, newest)) else last
+        return EarlierRun.of(counts.name, counts.folder)
     if not place.is_active and not place.is_used:
         return None
     earlier = EarlierRun.of(history.name_of(job, place), place)
@@ -192,22 +193,13 @@ def _earlier(document: Document, place: Folder | None, *, resume: bool) -> Earli
     return earlier
 
 
-def _interrupted(document: Document, runs: Sequence[Run]) -> EarlierRun | None:
-    """Returns the newest run of the same job, if it was interrupted; `runs` are the oldest first."""
+def _newest(runs: Sequence[Run], fits: Callable[[EarlierRun], bool]) -> EarlierRun | None:
+    """Returns the newest run that fits, though it may be active; `runs` are the oldest first."""
     for run in reversed(runs):
         with suppress(FolderError):  # its record is damaged, or not written yet
             earlier = EarlierRun.recorded(run.name, run.folder)
-            if is_same(document, earlier):
-                return earlier if is_resumable(document, earlier) else None
-    return None
-
-
-def _continued(document: Document, runs: Sequence[Run]) -> Run | None:
-    """Returns the newest run that `--resume` can continue, though it may be active; `runs` are the oldest first."""
-    for run in reversed(runs):
-        with suppress(FolderError, InputError):  # a damaged record, or other arguments
-            start_of(document, EarlierRun.recorded(run.name, run.folder), resume=True, alongside=False)
-            return run
+            if fits(earlier):
+                return earlier
     return None
 
 

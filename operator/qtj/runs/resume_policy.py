@@ -32,7 +32,7 @@ from qtj_operator.api.reading import read_status
 from qtj_operator.api.sizes import without_sizes
 from qtj_operator.api.spec import IMMUTABLE
 
-__all__ = ["EarlierRun", "Start", "is_resumable", "is_same", "start_of"]
+__all__ = ["EarlierRun", "Start", "can_continue", "is_resumable", "is_same", "start_of"]
 
 _OF_NO_CONSEQUENCE = {"suspend", "retry"}
 _EPOCHS = "--epochs"
@@ -158,6 +158,15 @@ def _resumed(document: Document, earlier: EarlierRun) -> Start:
     return Start(earlier=earlier, spec=spec, note=notes, trains_on=trains_on)
 
 
+def can_continue(document: Document, earlier: EarlierRun) -> bool:
+    """Returns whether `--resume` can continue a run."""
+    try:
+        _resumed(document, earlier)
+    except InputError:
+        return False
+    return True
+
+
 def _is_trained(earlier: EarlierRun) -> bool:
     return is_true(read_status(earlier.record).conditions, ConditionType.TRAINED)
 
@@ -261,9 +270,7 @@ def _note_on_restart(document: Document, earlier: EarlierRun) -> str:
     """Returns what happens to an earlier run that this one does not continue."""
     if earlier.phase == "Complete":
         return f"starts over; {earlier.name} stays as it is"
-    try:
-        _resumed(document, earlier)
-    except InputError:
+    if not can_continue(document, earlier):
         what = _arguments_and_programs(document, earlier)
         return f"starts over, because the spec has changed since {earlier.name}{what}, which stays as it is"
     was = "failed" if earlier.phase == "Failed" else "was interrupted"

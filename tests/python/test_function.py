@@ -195,6 +195,15 @@ def learns(source: str) -> Any:
     return made["learns"]
 
 
+@pytest.fixture
+def lab_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder has the module `lab`."""
+    (tmp_path / "lab.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("lab_beside")
 @pytest.mark.parametrize(
     "source",
     [
@@ -205,16 +214,11 @@ def learns(source: str) -> Any:
         "if typing.TYPE_CHECKING:\n    from lab import gates\nelse:\n    import json",
     ],
 )
-def test_a_module_that_it_can_do_without_does_not_keep_it_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
-    (tmp_path / "lab.py").write_text("")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-
+def test_a_module_that_it_can_do_without_does_not_keep_it_here(source: str) -> None:
     assert "lab" in program_of(learns(source), {})
 
 
+@pytest.mark.usefixtures("lab_beside")
 @pytest.mark.parametrize(
     "source",
     [
@@ -225,13 +229,7 @@ def test_a_module_that_it_can_do_without_does_not_keep_it_here(
         "if TYPE_CHECKING:\n    pass\nelse:\n    import lab",
     ],
 )
-def test_a_module_that_it_cannot_do_without_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
-    (tmp_path / "lab.py").write_text("")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-
+def test_a_module_that_it_cannot_do_without_is_named(source: str) -> None:
     with pytest.raises(InputError, match=r"^learns uses the module lab, which"):
         program_of(learns(source), {})
 

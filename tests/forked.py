@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
-from unittest import mock
 
 from qtj_contract import Env
 
@@ -233,18 +232,11 @@ def _load_command() -> None:
                 importlib.import_module(module.name)
 
 
-def _loads(kind: str) -> Callable[[], None] | None:
-    return {"program": _load_program, "command": _load_command}.get(kind)
-
-
 def _main() -> None:
     from qtj_trainer import fork_server
 
-    if load := _loads(sys.argv[1]):
-        with mock.patch.object(fork_server, "_load", load):
-            descriptors = fork_server.serve()
-    else:
-        descriptors = fork_server.serve()
+    loads = {"trainer": fork_server.load, "program": _load_program, "command": _load_command}
+    descriptors = fork_server.serve(loads[sys.argv[1]])
     if descriptors is not None:
         _become(functools.partial(fork_server.run, descriptors=descriptors))
 

@@ -55,11 +55,11 @@ _ROOM = "QTJ_FORK_SERVER_ROOM"
 """A variable of the server that makes room for those of the programs."""
 
 
-def serve(imports: str = "") -> Collection[int] | None:
-    """Loads TensorFlow, and forks a process for each message.
+def serve(load: Callable[[], None]) -> Collection[int] | None:
+    """Imports what the programs need, and forks a process for each message.
 
     Args:
-        imports: The imports of the script to fork, one a line; empty for trainers.
+        load: Imports it; it starts no thread that stays.
 
     Returns:
         In a forked process, the descriptors that a program has after these imports. In the server, None at its end.
@@ -68,7 +68,7 @@ def serve(imports: str = "") -> Collection[int] | None:
     os.environ.pop(_ROOM, None)
     _show(_ARGUMENTS, [sys.executable, "-m", "qtj_trainer.fork_server"])  # without the padding
     with socket.socket(fileno=os.dup(0)) as connection:
-        _load(imports.splitlines())
+        load()
         if not _is_single():
             return None
         descriptors = _descriptors() - {connection.fileno()}
@@ -149,8 +149,8 @@ def _set_folder(folder: Path) -> None:
         sys.path[0] = str(folder)
 
 
-def _load(statements: Sequence[str]) -> None:
-    """Executes the imports of a script, of which it reports what fails itself; without any, imports for trainers."""
+def load(statements: Sequence[str] = ()) -> None:
+    """Executes the imports of a script, which reports itself what fails; without any, imports for trainers."""
     from qtj_trainer.replica.garbage import none_collected
     from qtj_trainer.tracer import patch_tracer
 
@@ -216,7 +216,7 @@ def _show(which: int, words: Sequence[str]) -> None:
 
 def _main() -> None:
     launch = runpy.run_path(sys.argv[1])
-    descriptors = serve(sys.argv[2])
+    descriptors = serve(functools.partial(load, sys.argv[2].splitlines()))
     if descriptors is not None:
         os.setsid()
         command, environment = launch["supervise"](execute=False)  # returns in the program's process only

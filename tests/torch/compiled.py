@@ -1,18 +1,24 @@
 """torch.compile takes the function whole, without a break of the graph."""
 
+import ast
+import gc
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from qtj_simulator.torch import TorchLayer
 from tests.torch.cases import CASE, drawn, function_of
 
 FUNCTION = function_of(CASE)
 
 
-@pytest.fixture(params=["eager", "aot_eager"])
+@pytest.fixture(params=["eager", "aot_eager", "inductor"])
 def compiled(request: pytest.FixtureRequest) -> Any:
     torch.compiler.reset()
     return torch.compile(FUNCTION, backend=request.param, fullgraph=True)
@@ -39,6 +45,43 @@ def test_another_circuit_in_the_same_graph_is_another_one() -> None:
     first, second = both(drawn(3, 2), drawn(2))
 
     assert torch.equal(first[:, :1], second)
+
+
+def test_a_graph_keeps_its_circuit_when_another_function_of_it_is_gone() -> None:
+    first, second = function_of(CASE), function_of(CASE)
+    compiled = torch.compile(first, backend="eager", fullgraph=True)
+    known = compiled(drawn(3, 2), drawn(2))
+    torch.compile(second, backend="eager", fullgraph=True)(drawn(3, 2), drawn(2))
+    del second
+    gc.collect()
+
+    assert torch.equal(compiled(drawn(3, 2), drawn(2)), known)
+
+
+LOAD = """
+import sys, torch
+from tests.torch.cases import CASE, NO_INPUTS, drawn, function_of
+
+torch.compile(function_of(NO_INPUTS), backend="eager")(drawn(3, 0), drawn(1))  # the first circuit of this process
+program = torch.export.load(sys.argv[1]).module()
+try:
+    program(drawn(3, 2))
+except LookupError as error:
+    print(error)
+function = function_of(CASE)
+print(program(drawn(3, 2)).tolist())
+"""
+
+
+def test_an_exported_program_has_its_own_circuit_or_none_in_another_process(tmp_path: Path) -> None:
+    layer = TorchLayer(CASE.circuit, CASE.readouts, inputs=CASE.inputs, weights=CASE.weights, dtype=torch.float64)
+    torch.export.save(torch.export.export(layer, (drawn(3, 2),)), tmp_path / "layer.pt2")
+
+    command = [sys.executable, "-W", "ignore", "-c", LOAD, str(tmp_path / "layer.pt2")]
+    refused, values = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    assert "has a circuit that this process has not made" in refused
+    np.testing.assert_allclose(ast.literal_eval(values), layer(drawn(3, 2)).tolist(), atol=1e-12)
 
 
 def test_a_vmap_within_is_that_of_a_loop() -> None:

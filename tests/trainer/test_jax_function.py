@@ -167,6 +167,8 @@ def test_what_it_has_not_is_refused() -> None:
         jax.grad(jax.grad(jax.grad(first)))(0.3)
     with pytest.raises(ValueError, match=r"inputs are \(2, 1\) and weights \(1,\), not \(batch, 0\)"):
         function(jnp.ones((2, 1)), jnp.ones(1))
+    with pytest.raises(TypeError, match="weights are complex64: give their real part"):
+        function(jnp.empty(0), jnp.ones(1) * 1j)
 
 
 def test_the_simulator_imports_no_framework() -> None:

@@ -218,6 +218,30 @@ def test_gradients_with_shots_and_of_probabilities_are_those_of_parameter_shift(
         qml.jacobian(qml.QNode(circuit, SimulatorDevice(wires=1), diff_method="adjoint"))(angle)
 
 
+def test_second_derivatives_are_asked_for_by_max_diff() -> None:
+    def circuit(angle: Any) -> Any:
+        qml.RX(angle * angle, 0)
+        return qml.expval(qml.Z(0))
+
+    angle = pnp.array(0.7, requires_grad=True)
+    curvature = [qml.jacobian(qml.grad(qml.QNode(circuit, device, max_diff=2)))(angle) for device in pair()]
+    assert curvature[0] == pytest.approx(curvature[1], abs=1e-9)
+    with pytest.raises(QuantumFunctionError, match="does not support adjoint"):
+        qml.grad(qml.QNode(circuit, SimulatorDevice(wires=1), diff_method="adjoint", max_diff=2))(angle)
+
+
+def test_a_matrix_in_single_precision_is_unitary_within_its_rounding() -> None:
+    exact = np.linalg.qr(np.random.default_rng(0).normal(size=(20, 2, 2)) + 1j)[0]
+
+    def circuit(matrices: Any) -> Any:
+        for matrix in matrices:
+            qml.QubitUnitary(matrix, wires=1)
+        return qml.expval(qml.X(1))
+
+    found = qml.QNode(circuit, SimulatorDevice(wires=2))(exact.astype(np.complex64))
+    assert found == pytest.approx(qml.QNode(circuit, pair()[1])(exact), abs=1e-5)
+
+
 def test_trained_factors_of_a_hamiltonian_have_slopes() -> None:
     def circuit(factors: Any, angle: Any) -> Any:
         qml.RX(angle, 0)

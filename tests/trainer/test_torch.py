@@ -10,7 +10,7 @@ from tests.trainer.processes import REPOSITORY
 
 
 @pytest.mark.slow  # its libraries are 5 GB
-@pytest.mark.parametrize("part", ["function", "layer", "compiled"])
+@pytest.mark.parametrize("part", ["function", "layer", "compiled", "pennylane"])
 def test_the_simulator_in_pytorch(part: str) -> None:
     if not PYTHON.exists():
         skip_or_fail("PyTorch is not here: make .venv-torch/installed")

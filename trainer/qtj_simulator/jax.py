@@ -56,7 +56,10 @@ def expectation_function(
     values = _values(_caller(groups))
 
     def expectation(inputs: ArrayLike, weights: ArrayLike) -> jax.Array:
-        double = jnp.result_type(inputs, weights) == jnp.float64
+        given = jnp.result_type(inputs, weights)
+        if jnp.issubdtype(given, jnp.complexfloating):
+            raise TypeError(f"angles are real numbers, and inputs or weights are {given}: give their real part")
+        double = given == jnp.float64
         rows, shared = (jnp.asarray(each, jnp.float64 if double else jnp.float32) for each in (inputs, weights))
         if rows.shape[-1:] != (groups.inputs,) or rows.ndim > 2 or shared.shape != (groups.weights,):
             raise ValueError(

@@ -1,11 +1,13 @@
 """Expectation values as a function and as a module of PyTorch, with first and second derivatives in both modes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
 from inspect import signature
-from itertools import count
 from math import pi, prod
+from secrets import token_hex
 from typing import Any, NoReturn, Self
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import cirq
 import torch
@@ -128,8 +130,22 @@ class _Expectation:
     def __init__(self, specification: Specification, threads: int | None, device: str | None) -> None:
         self._specification, self._where = specification, (threads, device)
         self.groups = Groups(**specification._asdict(), threads=threads, device=device)
-        self._key = str(next(_KEYS))
-        _PLANNED[self._key] = self.groups
+        _ALIVE.add(self)
+
+    @cached_property
+    def name(self) -> str:
+        """What a compiled graph calls the circuit; another circuit has another name, also in another process.
+
+        PyTorch stores graphs, in its cache on disk and by `torch.export`. A circuit with gates that Cirq cannot write
+        gets a name that none had before.
+        """
+        try:
+            text = repr((self._specification.to_config(), *self._where))
+        except TypeError:
+            text = token_hex()
+        name = sha256(text.encode()).hexdigest()
+        self.groups = _PLANNED.setdefault(name, self.groups)  # each function of this circuit keeps it alive
+        return name
 
     def __deepcopy__(self, _: Any) -> Self:
         return self
@@ -144,7 +160,7 @@ class _Expectation:
         if rows.ndim != 2:
             rows = rows.reshape(prod(rows.shape[:-1]), self.groups.inputs)
         if torch.compiler.is_compiling():
-            values = _compiled(rows, shared, self._key)
+            values = _compiled(rows, shared, _name_of(self))
         else:
             values = _Values.apply(rows, shared, self.groups)
         return values if inputs.ndim == 2 else values.reshape(*inputs.shape[:-1], self.groups.readouts)
@@ -293,25 +309,42 @@ def _batch(x: Tensor, w: Tensor) -> tuple[int, ...]:
 
 
 # For torch.compile, which knows a circuit by a name and traces no calls of NumPy.
-_KEYS = count()
 _PLANNED: WeakValueDictionary[str, Groups] = WeakValueDictionary()
+_ALIVE: WeakSet[_Expectation] = WeakSet()
+"""All of this process; those that no graph has asked for have no name yet."""
+
+
+@torch.compiler.assume_constant_result
+def _name_of(expectation: _Expectation) -> str:
+    return expectation.name
+
+
+def _named(name: str) -> Groups:
+    if groups := _PLANNED.get(name):
+        return groups
+    if found := [each.groups for each in tuple(_ALIVE) if each.name == name]:
+        return found[0]
+    raise LookupError(
+        "qtj_simulator.torch: the graph has a circuit that this process has not made: make the same layer or function"
+        " first, with the same circuit, readouts and symbols"
+    )
 
 
 @torch.library.custom_op("qtj_simulator::values", mutates_args=())  # type: ignore[untyped-decorator]
 def _compiled(x: Tensor, w: Tensor, circuit: str) -> Tensor:
-    values: Tensor = _on_arrays(_PLANNED[circuit].values, x, w)
+    values: Tensor = _on_arrays(_named(circuit).values, x, w)
     return values
 
 
 @torch.library.custom_op("qtj_simulator::slopes", mutates_args=())  # type: ignore[untyped-decorator]
 def _compiled_slopes(x: Tensor, w: Tensor, upstream: Tensor, circuit: str) -> tuple[Tensor, Tensor]:
-    by_inputs, by_weights = _on_arrays(_PLANNED[circuit].gradients, x, w, upstream)
+    by_inputs, by_weights = _on_arrays(_named(circuit).gradients, x, w, upstream)
     return by_inputs, by_weights
 
 
 @_compiled.register_fake  # type: ignore[untyped-decorator]
 def _(x: Tensor, w: Tensor, circuit: str) -> Tensor:
-    return x.new_empty(*_batch(x, w), _PLANNED[circuit].readouts)
+    return x.new_empty(*_batch(x, w), _named(circuit).readouts)
 
 
 @_compiled_slopes.register_fake  # type: ignore[untyped-decorator]

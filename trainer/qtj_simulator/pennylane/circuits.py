@@ -44,6 +44,9 @@ _FIXED = {"PauliX", "PauliY", "PauliZ", "Hadamard", "S", "T", "SX", "CNOT", "CY"
 _MOST_WIRES = 2
 """Of a gate that is given by its matrix."""
 
+_UNITARY_WITHIN = 1e-6
+"""A matrix may have been computed in complex64, as JAX does by default."""
+
 known_gates = {*_POWERS, *_OTHERS, "CNOT"}
 """Names into which PennyLane may decompose."""
 
@@ -70,7 +73,8 @@ class Placed:
         if self.name:
             return _POWERS[self.name](symbol).on(*qubits)
         size = 2 ** len(qubits)
-        return cirq.MatrixGate(np.frombuffer(self.matrix, np.complex128).reshape(size, size)).on(*qubits)
+        matrix = np.frombuffer(self.matrix, np.complex128).reshape(size, size)
+        return cirq.MatrixGate(matrix, unitary_check_atol=_UNITARY_WITHIN).on(*qubits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,8 +123,8 @@ class SimulatorDevice(Device):  # type: ignore[misc]  # PennyLane carries no typ
         return program
 
     def supports_derivatives(self, execution_config: Any = None, circuit: Tape | None = None) -> bool:
-        """Whether the engine has gradients: of expectation values, without shots, by the angles of gates."""
-        if execution_config and execution_config.gradient_method not in _GRADIENTS:
+        """Whether the engine has gradients: first ones of expectation values, without shots, by the angles of gates."""
+        if execution_config and not _wants_slopes(execution_config):
             return False
         if circuit is None:
             return True
@@ -145,7 +145,7 @@ class SimulatorDevice(Device):  # type: ignore[misc]  # PennyLane carries no typ
     def compute_vjp(self, circuits: Any, cotangents: Any, execution_config: Any = None) -> Any:
         """Computes the slopes of sum(cotangents * results) by all trainable parameters, one call for each circuit."""
         return tuple(
-            tuple(self._slopes(read(tape), _upstream(tape, each)))
+            _Slopes(self._slopes(read(tape), _upstream(tape, each)))
             for tape, each in zip(circuits, cotangents, strict=True)
         )
 
@@ -177,6 +177,24 @@ class SimulatorDevice(Device):  # type: ignore[misc]  # PennyLane carries no typ
             raise DeviceError("qtj.simulator has gradients of expectation values: use diff_method='parameter-shift'")
         engine = self._engines.of_values(circuit.form, paulis)
         return circuit.by_parameter(*engine.gradients(*circuit.given(), upstream))
+
+
+class _Slopes(tuple[Array, ...]):
+    """Slopes by all parameters, each of its own shape.
+
+    PennyLane's interface to PyTorch squeezes them as one array, to see whether there are any; NumPy would refuse shapes
+    that differ.
+    """
+
+    __slots__ = ()
+
+    def squeeze(self) -> Array:
+        return np.empty(len(self))
+
+
+def _wants_slopes(config: Any) -> bool:
+    """Returns whether a QNode takes a device's gradients. PennyLane cannot differentiate what it takes of a device."""
+    return config.gradient_method in _GRADIENTS and config.derivative_order == 1
 
 
 def _upstream(tape: Tape, cotangents: Any) -> Array:

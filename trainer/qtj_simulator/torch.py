@@ -314,7 +314,7 @@ _ALIVE: WeakSet[_Expectation] = WeakSet()
 """All of this process; those that no graph has asked for have no name yet."""
 
 
-@torch.compiler.assume_constant_result
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name_of(expectation: _Expectation) -> str:
     return expectation.name
 

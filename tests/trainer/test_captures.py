@@ -19,7 +19,7 @@ from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.stored.position import Epoch, Position
 from tests.trainer.loops import Folder
-from tests.trainer.processes import free_ports, tf_configs
+from tools.background import free_ports, tf_configs
 
 STEPS_OF_AN_EPOCH = 3
 LOGS = "logs/qcnn-uid-1/plugins/profile"

@@ -81,7 +81,7 @@ class Trainer:
     """
 
     def __init__(self, folder: Path, cleanup: ExitStack, server: Server | None = None) -> None:
-        self._folder = folder
+        self.folder = folder
         self._cleanup = cleanup
         self._server = server
         self._count = 0
@@ -96,7 +96,7 @@ class Trainer:
 
     def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
         self._count += 1
-        process = Process(self._folder / str(self._count), command, environment, self._server)
+        process = Process(self.folder / str(self._count), command, environment, self._server)
         self._cleanup.callback(process.kill)
         return process
 

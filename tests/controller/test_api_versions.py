@@ -12,7 +12,6 @@ from tools.api_server import ApiServer
 from tools.background import wait_until
 
 PODS = [f"{version}-worker-0" for version in VERSIONS]
-WRITTEN_BY_A_USER = ("apiVersion", "kind", "metadata", "spec")
 
 
 @pytest.fixture

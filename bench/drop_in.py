@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.trainer.tfq_drop_in.tutorials import TUTORIALS, bright_pixels, pixel_model, seeded
+from bench.tutorials import TUTORIALS, bright_pixels, pixel_model, seeded
 
 _BATCH = 32
 

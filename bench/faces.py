@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.trainer.circuits import Case
+from qtj_simulator.specification import Specification
 
 __all__ = ["main"]
 
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 Step = Callable[[], Array]
 
 
-def case_of(qubits: int) -> Case:
+def case_of(qubits: int) -> Specification:
     """A classifier: an input on each qubit, and layers of two rotations of each qubit and CZ of all neighbours."""
     import cirq
     import sympy
@@ -38,10 +38,10 @@ def case_of(qubits: int) -> Case:
         circuit.append(cirq.ry(weights[first + place])(qubit) for place, qubit in enumerate(line))
         circuit.append(cirq.rz(weights[first + qubits + place])(qubit) for place, qubit in enumerate(line))
         circuit.append(cirq.CZ(*pair) for pair in pairwise(line))
-    return Case(circuit, [cirq.Z(qubit) for qubit in line], list(inputs), list(weights))
+    return Specification(circuit, tuple(cirq.Z(qubit) for qubit in line), inputs, weights)
 
 
-def engine(case: Case, rows: Array, weights: Array) -> Step:
+def engine(case: Specification, rows: Array, weights: Array) -> Step:
     """The engine's own two calls."""
     from qtj_simulator import expectation_engine
 
@@ -55,7 +55,7 @@ def engine(case: Case, rows: Array, weights: Array) -> Step:
     return step
 
 
-def torch(case: Case, rows: Array, weights: Array) -> Step:
+def torch(case: Specification, rows: Array, weights: Array) -> Step:
     """The function of PyTorch."""
     import torch
 
@@ -75,7 +75,7 @@ def torch(case: Case, rows: Array, weights: Array) -> Step:
     return step
 
 
-def jax(case: Case, rows: Array, weights: Array) -> Step:
+def jax(case: Specification, rows: Array, weights: Array) -> Step:
     """The function of JAX, compiled."""
     import jax
     import jax.numpy as jnp
@@ -88,7 +88,7 @@ def jax(case: Case, rows: Array, weights: Array) -> Step:
     return lambda: np.asarray(compiled(angles, given)[1])
 
 
-def pennylane(case: Case, rows: Array, weights: Array) -> Step:
+def pennylane(case: Specification, rows: Array, weights: Array) -> Step:
     """The device of PennyLane, with the interface of its own NumPy."""
     import pennylane as qml
 

@@ -17,7 +17,7 @@ from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_PROBE
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
-from tests.faults.actors import NAMESPACE, NO_ROOM, Pod, end, start
+from tools.pod_status import NAMESPACE, NO_ROOM, Pod, end, start
 
 __all__ = ["Course", "Times", "simulated"]
 

@@ -18,7 +18,7 @@ from typing import Any
 from bench.case import Case
 from bench.engine import BATCHES, measure
 from bench.simulators.trainer import steps_of
-from tests.trainer.processes import tf_configs
+from tools.background import tf_configs
 from tools.cluster.paths import REPO
 
 _BATCH = 32

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.controller.apiserver import unverified
+from tools.api_server import unverified
 
 NAMESPACE = "scale"
 CONNECTIONS = 32

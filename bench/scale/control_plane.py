@@ -9,15 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.controller.apiserver import (
-    KUBECONFIG,
-    apiserver_command,
-    etcd_command,
-    free_port,
-    process_running,
-    ready,
-    wait_until,
-)
+from tools.api_server import KUBECONFIG, apiserver_command, etcd_command, ready
+from tools.background import free_port, process_running, wait_until
 from tools.cluster.audit import audit_flags, audit_policy
 from tools.cluster.tools import KUBERNETES, KWOK, STAGES, program
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.scale.goals import Goal
-from tests.controller.large_cluster import measured
+from bench.scale.large_cluster import measured
 
 _JOBS, _STRANGERS, _CHILDREN = 1000, 3000, 1000
 _BEYOND_MIB, _BELOW_MIB, _HEALTH_SECONDS = 256.0, 512.0, 1.0

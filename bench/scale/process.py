@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bench.scale.api import until
 from bench.scale.control_plane import ControlPlane
 from bench.scale.subjects import Operator
-from tests.controller.apiserver import free_port, process_running
+from tools.background import free_port, process_running
 
 if TYPE_CHECKING:
     import subprocess

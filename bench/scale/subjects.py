@@ -14,7 +14,7 @@ import yaml
 
 from bench.scale.api import NAMESPACE, Manifest
 from bench.scale.control_plane import OURS, PEER, ControlPlane
-from tests.controller.apiserver import free_port, process_running, wait_until
+from tools.background import free_port, process_running, wait_until
 from tools.cluster.paths import REPO
 from tools.cluster.tools import PEER as PEER_TOOLS
 from tools.cluster.tools import PEER_CRD, PEER_ROLE, program

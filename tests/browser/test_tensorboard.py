@@ -15,8 +15,8 @@ from playwright.sync_api import Browser
 
 from tests.browser.backend import capture_profile, last_step
 from tests.browser.tensorboard import TensorBoard
-from tests.controller.apiserver import free_port
-from tests.local.laptop import REPOSITORY, Laptop, eventually
+from tests.local.laptop import REPOSITORY, Laptop
+from tools.background import free_port, wait_until
 
 pytestmark = pytest.mark.slow
 EPOCHS = 300
@@ -60,7 +60,7 @@ def served(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         job["spec"]["template"]["spec"]["containers"][0]["args"][2] = f"--epochs={EPOCHS}"
         laptop.write(job)
         running = laptop.start("run", "job.yaml")
-        eventually(lambda: laptop.trains("qcnn", epoch=2), seconds=300)
+        wait_until(lambda: laptop.trains("qcnn", epoch=2), seconds=300)
         address = cleanup.enter_context(_tensorboard(program, laptop.artifacts("qcnn") / "logs", 1))
         _capture(laptop, address)
         ended = running.end(seconds=600)
@@ -76,7 +76,7 @@ def _tensorboard(program: Path, logs: Path, least: int) -> Iterator[str]:
     words = (f"--logdir={logs}", f"--port={port}", "--host=127.0.0.1", "--load_fast=false")
     with subprocess.Popen([program, *words], stderr=subprocess.DEVNULL) as process:
         try:
-            eventually(lambda: last_step(address) >= least, seconds=300)
+            wait_until(lambda: last_step(address) >= least, seconds=300)
             yield address
         finally:
             process.send_signal(signal.SIGINT)

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from qtj.tensorboard.child import answers
-from tests.controller.apiserver import free_port
+from tools.background import free_port
 
 
 class Page(BaseHTTPRequestHandler):

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from tests.cli.qtj import Answer, qtj
-from tests.controller.apiserver import free_port
-from tests.local.laptop import QTJ, eventually
+from tests.local.laptop import QTJ
+from tools.background import free_port, wait_until
 
 URL = "http://qcnn-tensorboard.lab.svc:6006"
 READY = {"url": URL, "ready": True}
@@ -137,7 +137,7 @@ def test_kill_9_leaves_no_kubectl_behind(cluster: Path) -> None:
         assert is_served(port)
         board.kill()
 
-    eventually(lambda: not is_served(port))
+    wait_until(lambda: not is_served(port))
 
 
 def is_served(port: int) -> bool:

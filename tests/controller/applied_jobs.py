@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.controller.apiserver import ApiServer
 from tests.jobs import a_container, a_template
+from tools.api_server import ApiServer
 
 
 def applied(server: ApiServer, job: dict[str, Any]) -> str:

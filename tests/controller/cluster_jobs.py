@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.controller.apiserver import ApiServer
 from tests.forked import Popen
 from tests.jobs import job_object
+from tools.api_server import ApiServer
 
 __all__ = ["PLUGIN", "RUNNING", "Place", "ended", "rest_of"]
 

@@ -8,10 +8,11 @@ import pytest
 
 from qtj_operator.controller.client import Client
 from tests.controller.api_objects import connected
-from tests.controller.apiserver import ApiServer, Machine, Programs, find_programs, wait_until
 from tests.controller.cluster_jobs import Place
 from tests.controller.memory import Cluster
 from tests.missing import skip_or_fail
+from tools.api_server import ApiServer, Machine, Programs, find_programs
+from tools.background import wait_until
 
 CRDS = Path(__file__).parents[2] / "crds"
 CRD = CRDS / "quantumtrainingjobs.quantumtraining.dev.yaml"

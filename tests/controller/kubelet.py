@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.controller.apiserver import ApiServer
+from tools.api_server import ApiServer
 
 __all__ = ["Kubelet", "certificate", "node_of"]
 

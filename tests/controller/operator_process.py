@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from qtj_contract import TerminationMessage
-from tests.controller.apiserver import ApiServer, free_port, wait_until
 from tests.controller.cluster_jobs import RUNNING
 from tests.forked import Popen
+from tools.api_server import ApiServer
+from tools.background import free_port, wait_until
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "qcnn.yaml"
 QTJ = (sys.executable, "-c", "from qtj import app; app()")

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from qtj_operator.manifests.inference import inference_job
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.applied_jobs import a_container_with, applied
 from tests.jobs import a_job, a_template, job_object
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 

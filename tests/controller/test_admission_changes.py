@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.controller.apiserver import ApiServer
 from tests.controller.applied_jobs import a_container_with, applied
 from tests.jobs import a_container, a_template, job_object
+from tools.api_server import ApiServer
 
 FULL: dict[str, Any] = {
     "strategy": "MultiWorkerMirrored",

@@ -13,7 +13,8 @@ from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import ApiError, Resource
 from qtj_operator.controller.metrics import Metrics
 from tests.controller.api_objects import connected, found, service
-from tests.controller.apiserver import ApiServer, free_port
+from tools.api_server import ApiServer
+from tools.background import free_port
 
 Answers = Callable[[web.Request], web.Response]
 

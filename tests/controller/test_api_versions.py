@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION, NEWEST_VERSION, VERSION, VERSIONS
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.crd_versions import job_in, resource, stored_versions
 from tests.controller.operator_process import SOON, Operator, running
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 PODS = [f"{version}-worker-0" for version in VERSIONS]
-WRITTEN_BY_A_USER = ("apiVersion", "kind", "metadata", "spec")
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from qtj_operator.controller.client import Resource
 from tests.controller.api_objects import connected
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.operator_process import SOON, WORKERS, Cluster, running
 from tests.controller.test_backup import RESTORED, backed_up
 from tests.jobs import job_object
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 JOBS = Resource.QUANTUM_TRAINING_JOBS
 PAUSES = {"first": 0.0, "second": 0.02, "third": 2.0}

@@ -4,7 +4,8 @@ import pytest
 
 from qtj_operator.controller.client import ApiError
 from tests.controller.api_objects import SERVICES, connected, refusal, service
-from tests.controller.apiserver import ApiServer, free_port
+from tools.api_server import ApiServer
+from tools.background import free_port
 
 
 async def test_an_object_that_breaks_a_rule_is_refused_for_good(api_server: ApiServer, namespace: str) -> None:

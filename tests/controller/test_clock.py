@@ -11,7 +11,7 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
-from tests.controller.apiserver import ApiServer
+from tools.api_server import ApiServer
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 

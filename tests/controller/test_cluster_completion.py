@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from tests.cli.shells import Home
-from tests.controller.apiserver import KUBECONFIG, TOKEN, Programs
 from tests.controller.cluster_jobs import Place
+from tools.api_server import KUBECONFIG, TOKEN, Programs
 
 NAMES = {"_QTJ_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
 

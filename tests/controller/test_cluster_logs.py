@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.cluster_jobs import PLUGIN, RUNNING, Place, ended, rest_of
 from tests.controller.kubelet import Kubelet, node_of
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 NODE = "node-of-logs"
 

@@ -12,10 +12,11 @@ import pytest
 from qtj_contract import Progress
 from qtj_trainer.replica.profile_requests import ProfileRequests
 from qtj_trainer.replica.telemetry import Telemetry
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.cluster_jobs import RUNNING, Place, rest_of
 from tests.controller.forwarding import forwarding
 from tests.controller.kubelet import node_of
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 NODE = "node-of-profiles"
 WORKERS = ("worker-0", "worker-1")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.controller.apiserver import KUBECONFIG, TOKEN, free_port
 from tests.controller.cluster_jobs import PLUGIN, RUNNING, Place, ended, rest_of
 from tests.controller.go_between import Wire
+from tools.api_server import KUBECONFIG, TOKEN
+from tools.background import free_port
 
 TRAINING: dict[str, Any] = {
     "phase": "Running", "ready": "1/2", "attempt": 2, "restarts": 1,

@@ -13,7 +13,7 @@ from qtj_operator.cluster.connect import transport
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
-from tests.controller.apiserver import free_port
+from tools.background import free_port
 
 FAR = "http://api.example.invalid"
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, Machine, Programs, wait_until
 from tests.controller.conftest import install_crd
 from tests.controller.operator_process import SOON, WORKERS, Cluster, running
+from tools.api_server import ApiServer, Machine, Programs
+from tools.background import wait_until
 
 NAMESPACE = "lab"
 CRD = "quantumtrainingjobs.quantumtraining.dev"

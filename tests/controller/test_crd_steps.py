@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.names import LABEL_JOB, VERSIONS
-from tests.controller.apiserver import ApiServer, Machine, Programs, process_running, wait_until
 from tests.controller.crd_versions import (
     NAME,
     crd_of,
@@ -22,6 +21,8 @@ from tests.controller.crd_versions import (
 )
 from tests.controller.operator_process import SOON, environment, running
 from tests.gitops.conftest import garbage_collected
+from tools.api_server import ApiServer, Machine, Programs
+from tools.background import process_running, wait_until
 from tools.release.earlier import NoSuchCommitError, unpack
 
 OLD, NEW = VERSIONS

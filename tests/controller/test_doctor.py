@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.controller.apiserver import TOKEN, ApiServer
+from tools.api_server import TOKEN, ApiServer
 
 ASK = "from qtj.doctor import cluster; {}; print(cluster.cluster())"
 WANTS_OTHER_VERSIONS = "cluster.NEWEST_VERSION, cluster.VERSIONS = 'v9', ('v8', 'v9')"

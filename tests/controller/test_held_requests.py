@@ -13,8 +13,8 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
-from tests.controller.apiserver import free_port
-from tests.controller.served import served
+from tools.background import free_port
+from tools.served import served
 
 MANY = 256
 """Writes at once, more than the operator sends."""

@@ -19,8 +19,9 @@ from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study_memory import StudyMemory
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, running
+from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Programs
+from tools.background import wait_until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CLUSTER_WIDE = "system:serviceaccount:qtj-system:qtj-operator"

@@ -27,11 +27,12 @@ from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.probe import probe_pod
 from tests.controller.api_objects import connected, pod, service
-from tests.controller.apiserver import ApiServer, free_port
-from tests.controller.served import served
 from tests.controller.test_reflector import LABELS, SERVICES, watching
 from tests.controller.waiting import soon
 from tests.jobs import a_job
+from tools.api_server import ApiServer
+from tools.background import free_port
+from tools.served import served
 
 JOB = a_job(workers=2, inference={})
 

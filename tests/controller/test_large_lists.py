@@ -9,14 +9,14 @@ import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
+from bench.scale.large_jobs import deep, large
 from qtj_operator.api.limits import BEYOND
 from qtj_operator.cluster.connect import transport
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object
 from qtj_operator.controller.metrics import Metrics
-from tests.controller.apiserver import free_port
-from tests.controller.large_jobs import deep, large
-from tests.controller.served import served
+from tools.background import free_port
+from tools.served import served
 
 JOBS = "/apis/quantumtraining.dev/v1alpha1/quantumtrainingjobs"
 

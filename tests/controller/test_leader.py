@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, Operator, running, started
+from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer
+from tools.background import wait_until
 
 HANDED_OVER = 12.0
 """Seconds in which a stand-by works once the leader has resigned: it asks every two, and machines may be busy."""

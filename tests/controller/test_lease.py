@@ -8,7 +8,7 @@ from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 
 from qtj_operator.cluster.lease import Lease
-from tests.controller.apiserver import ApiServer
+from tools.api_server import ApiServer
 
 NAME = "qtj-operator"
 

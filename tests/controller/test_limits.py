@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from bench.scale.large_jobs import deep, just_below, large, nested
 from qtj_operator.api.limits import BEYOND, MOST_BYTES, MOST_VALUES, RAW_BYTES, beyond, is_decodable
 from qtj_operator.cluster.decode import decode, decode_event
 from qtj_operator.cluster.scan import fields
 from qtj_operator.controller.client import Resource
-from tests.controller.large_jobs import deep, just_below, large, nested
 
 JOBS = Resource.QUANTUM_TRAINING_JOBS
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.controller.large_cluster import measured
+from bench.scale.large_cluster import measured
 
 HEALTHY_SECONDS = 1.0
 """What a kubelet waits for. `make bench-scale` measures a machine that does nothing else."""

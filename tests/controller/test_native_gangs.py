@@ -12,15 +12,6 @@ from typing import Any
 import pytest
 
 from qtj_operator.api.names import LABEL_JOB
-from tests.controller.apiserver import (
-    KUBECONFIG,
-    OPERATOR,
-    OPERATOR_TOKEN,
-    Machine,
-    Programs,
-    process_running,
-    wait_until,
-)
 from tests.controller.conftest import install_crd
 from tests.controller.operator_process import READY, Cluster, running
 from tests.controller.test_install import DEPLOY
@@ -30,6 +21,8 @@ from tests.e2e.rights import OF_A_NEWER_CLUSTER
 from tests.jobs import a_container, a_template
 from tests.missing import skip_or_fail
 from tests.rights import denied, requests_of, unused
+from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, Machine, Programs
+from tools.background import process_running, wait_until
 from tools.cluster.audit import audit_flags, audit_policy
 from tools.cluster.tools import GANGS, program
 

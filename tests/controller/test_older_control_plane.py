@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, Machine, Programs
 from tests.controller.conftest import CRDS
 from tests.jobs import job_object
+from tools.api_server import ApiServer, Machine, Programs
 
 AS_IN_1_30 = ("--emulated-version=1.31", "--feature-gates=CustomResourceFieldSelectors=false")
 """The oldest that this kube-apiserver can be; in 1.30 this feature is off by default."""

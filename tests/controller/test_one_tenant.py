@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import wait_until
+from bench.scale.large_jobs import deep, large
 from tests.controller.cluster_jobs import Place
-from tests.controller.large_jobs import deep, large
 from tests.controller.operator_process import SOON, WORKERS, Cluster, running
+from tools.background import wait_until
 
 TOO_DEEP = "the job is nested too deeply: use at most 100 levels"
 REPAIRED = [

@@ -12,9 +12,10 @@ import yaml
 
 from qtj_contract import TerminationMessage, Weights
 from qtj_contract.version import installed_version
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.operator_process import EXAMPLE, READY, SOON, WORKERS, Cluster, Operator, running
 from tests.jobs import job_object
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 REST_SECONDS = 0.2
 """From the end of a pass until news leads to another."""

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import KUBECONFIG, ApiServer, free_port
 from tests.controller.conftest import install_crd
 from tests.controller.operator_process import ended, environment
+from tools.api_server import KUBECONFIG, ApiServer
+from tools.background import free_port
 
 
 def test_an_error_that_ends_it_is_a_json_line_too(tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ import pytest
 
 from qtj_operator.cluster.installed import check_installed
 from qtj_operator.controller.client import ApiError
-from tests.controller.apiserver import ApiServer, Machine, Programs, free_port, wait_until
 from tests.controller.conftest import install_crd
 from tests.controller.go_between import Wire
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.operator_process import EXAMPLE, WORKERS, Operator, running, started
 from tests.controller.test_leader import works
 from tests.controller.virtual_time import run
+from tools.api_server import ApiServer, Machine, Programs
+from tools.background import free_port, wait_until
 
 NAMESPACE = "lab"
 OUTAGE = 6.0

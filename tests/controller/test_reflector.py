@@ -18,10 +18,11 @@ from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.api_objects import connected, service
-from tests.controller.apiserver import ApiServer, free_port
 from tests.controller.go_between import Wire
-from tests.controller.served import served
 from tests.controller.waiting import soon
+from tools.api_server import ApiServer
+from tools.background import free_port
+from tools.served import served
 
 SERVICES = Resource.SERVICES
 LABELS = {LABEL_JOB: "qcnn"}

@@ -15,11 +15,11 @@ from qtj_operator.controller.client import Key, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.watch_handler import WatchHandler
 from tests.controller.api_objects import connected, service
-from tests.controller.apiserver import ApiServer, Machine, Programs
 from tests.controller.operator_process import EXAMPLE
 from tests.controller.test_outage import prepare
 from tests.controller.test_reflector import LABELS
 from tests.controller.waiting import soon
+from tools.api_server import ApiServer, Machine, Programs
 
 pytestmark = pytest.mark.slow  # three starts of etcd and kube-apiserver
 

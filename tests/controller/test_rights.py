@@ -10,7 +10,6 @@ import pytest
 
 from qtj_contract import TerminationMessage
 from qtj_operator.api.names import API_VERSION, NEWEST_VERSION, PLURAL, VERSION
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.conftest import install_crd
 from tests.controller.crd_versions import job_in
 from tests.controller.operator_process import READY, Cluster, Operator, running
@@ -19,6 +18,8 @@ from tests.controller.test_install import DEPLOY
 from tests.controller.test_operator import TRAINED
 from tests.e2e.rights import OF_A_NEWER_CLUSTER, USED_ELSEWHERE
 from tests.rights import CHECKED_BY_ADMISSION, Right, denied, requests_of, rights_of, unused
+from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs
+from tools.background import wait_until
 from tools.cluster.audit import audit_flags, audit_policy
 
 QUANTUM = "quantum"

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from qtj_operator.cluster import server
-from tests.controller.apiserver import free_port
+from tools.background import free_port
 
 LONG_HEADERS = b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: %s\r\n" % (each, b"x" * 8000) for each in range(100))
 ANSWERED_SECONDS = 60

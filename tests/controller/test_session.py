@@ -13,8 +13,8 @@ from qtj_operator.cluster.connect import transport
 from qtj_operator.cluster.session import session
 from qtj_operator.controller.client import Object
 from qtj_operator.controller.metrics import Metrics
-from tests.controller.apiserver import free_port
-from tests.controller.served import served
+from tools.background import free_port
+from tools.served import served
 
 JOBS = "/apis/quantumtraining.dev/v1alpha1/quantumtrainingjobs"
 OF_A_NAMESPACE = "/apis/quantumtraining.dev/v1alpha1/namespaces/lab/quantumtrainingjobs"

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import KUBECONFIG, OPERATOR_TOKEN, ApiServer, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, Operator, running
+from tools.api_server import KUBECONFIG, OPERATOR_TOKEN, ApiServer
+from tools.background import wait_until
 
 TEAMS = ("several-a", "several-b")
 LATE, OTHER = "several-late", "several-other"
@@ -53,7 +55,7 @@ def test_jobs_of_each_namespace_start_though_one_namespace_is_missing_and_those_
         apply_example(server, name)
 
     for name in TEAMS:
-        wait_until(lambda name=name: has_pods(server, name), SOON, f"the pods in {name}")
+        wait_until(partial(has_pods, server, name), SOON, f"the pods in {name}")
     assert server.names("pods", OTHER) == []
     assert "for namespaces several-a, several-b, several-late" in operator.log.read_text()
     assert f"jobs in namespace {LATE} are left alone until they may be listed: " in operator.log.read_text()

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from qtj_contract import TerminationMessage, Weights
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.conftest import STUDY_CRD, install_crd
 from tests.controller.operator_process import READY, SOON, WORKERS, Cluster, Operator, running
 from tests.controller.study_lab import mse_of, study_object
 from tests.controller.test_study import FOUR, TABLE, table
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 WEIGHTS = Weights(uri="gs://lab-bucket/w", sha256="ab" * 32)
 

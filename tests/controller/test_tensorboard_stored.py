@@ -19,8 +19,8 @@ from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.core.decision import Action, Create, Delete, Restore
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.tensorboard import tensorboard
-from tests.controller.apiserver import ApiServer
 from tests.jobs import a_container, a_template, job_object
+from tools.api_server import ApiServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 BOARD = "qcnn-tensorboard"

@@ -15,9 +15,9 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.watch_handler import WatchHandler
-from tests.controller.apiserver import free_port
-from tests.controller.served import served
 from tests.controller.waiting import soon
+from tools.background import free_port
+from tools.served import served
 
 GROUP, PLURAL = "quantumtraining.dev", "quantumtrainingjobs"
 GROUPS: Object = {

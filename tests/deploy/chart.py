@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.controller.apiserver import Programs
+from tools.api_server import Programs
 from tools.cluster.tools import kubernetes_version
 from tools.release.version import ROOT
 

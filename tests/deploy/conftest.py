@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import Programs
 from tests.controller.conftest import programs
 from tests.deploy.chart import Helm
 from tests.missing import skip_or_fail
+from tools.api_server import Programs
 from tools.cluster import tools
 
 __all__ = ["programs"]

@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from qtj_operator.api.names import API_VERSION
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, READY, SOON, WORKERS, Cluster, running
 from tests.controller.test_install import may, of_kind
 from tests.deploy.chart import CHART, DEPLOY, Helm, with_values_before
+from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs
+from tools.background import wait_until
 from tools.release.version import VERSION
 
 QUANTUM = OPERATOR.split(":")[2]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import Programs
 from tests.controller.test_install import of_kind, overlay
 from tests.deploy.chart import DEPLOY, Helm, Json, by_name
+from tools.api_server import Programs
 
 LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart"}
 ON = {"enabled": True}

@@ -11,10 +11,10 @@ from copy import deepcopy
 import pytest
 import yaml
 
-from tests.controller.apiserver import ApiServer
 from tests.controller.conftest import api_server
 from tests.controller.test_install import of_kind
 from tests.deploy.chart import DEPLOY, Helm, Json
+from tools.api_server import ApiServer
 
 __all__ = ["api_server"]
 

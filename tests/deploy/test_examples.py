@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.controller.apiserver import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs, wait_until
 from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, Cluster, running
 from tests.controller.test_install import may, of_kind
 from tests.deploy.chart import CHART, DEPLOY, Helm, Json
 from tests.deploy.test_chart_objects import assert_same
 from tests.deploy.test_dry_run import accepted, dry_run
+from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs
+from tools.background import wait_until
 
 EXAMPLES = sorted(path.parent.name for path in DEPLOY.glob("examples/*/values.yaml"))
 FIVE = "five-namespaces"

@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from qtj_operator.api.names import API_VERSIONS
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.conftest import api_server, namespace
 from tests.controller.operator_process import EXAMPLE
 from tests.deploy.chart import DEPLOY
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 __all__ = ["api_server", "namespace"]
 

@@ -5,9 +5,10 @@ import urllib.request
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, unverified, wait_until
 from tests.controller.conftest import api_server
 from tests.deploy.chart import DEPLOY
+from tools.api_server import ApiServer, unverified
+from tools.background import wait_until
 
 __all__ = ["api_server"]
 

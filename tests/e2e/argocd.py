@@ -8,11 +8,11 @@ from pathlib import Path
 
 import yaml
 
-from tests.controller.apiserver import ApiServer, Programs
 from tests.e2e.kubectl import get, kubectl
 from tests.gitops.application import GitOps
 from tests.gitops.argocd import NAMESPACE, argocd_running, install
 from tests.gitops.repository import Repository
+from tools.api_server import ApiServer, Programs
 from tools.cluster.tools import ARGOCD, build
 from tools.cluster.tools import kubectl as kubectl_path
 

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.controller.apiserver import free_port
 from tests.e2e.kubectl import KubectlError
+from tools.background import free_port
 
 __all__ = ["forwarded"]
 

@@ -7,59 +7,17 @@ from typing import Any, Protocol
 
 from qtj.local.store import ClusterStore
 from qtj_contract import EXIT_RETRY, TerminationMessage, Weights
-from qtj_contract.timestamps import rfc3339
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_INFERENCE, LABEL_PROBE, LABEL_ROLE
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
 from tests.faults.admission import Gatekeeper
 from tests.faults.hanging import Hang
 from tests.faults.kueue import Kueue
+from tools.pod_status import NAMESPACE, Pod, Stop, end, ended_badly, has_ended, settle, start, stop, unplace
 
-NAMESPACE = "lab"
 WEIGHTS = Weights(uri="gs://bucket/qcnn/weights/1f3c0a.h5", sha256="1f" * 32)
 TRAINED = TerminationMessage(weights=WEIGHTS, metrics={"mse": 0.2})
 INFERRED = TerminationMessage(metrics={"mse": 0.25, "signAccuracy": 0.95})
-
-Pod = dict[str, Any]
-
-NO_ROOM: dict[str, Any] = {
-    "conditions": [
-        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available"}
-    ]
-}
-"""What the scheduler writes into the status of a pod that fits nowhere."""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """How a pod ends whose program has not decided that, or knows no contract: it leaves no message.
-
-    Kubernetes 1.34, pkg/kubelet: nodeshutdown, eviction, active_deadline.go; kuberuntime for a container that was lost.
-
-    Attributes:
-        code: With which the program obeys.
-        word: The reason of its container; Error or Completed when left out.
-        reason: That of the pod.
-        disrupted: Whether the kubelet says with a condition that it has disrupted the pod.
-        phase: That of the pod.
-    """
-
-    code: int
-    word: str | None = None
-    reason: str | None = None
-    disrupted: bool = False
-    phase: str = "Failed"
-
-    @property
-    def status(self) -> dict[str, Any]:
-        """What the kubelet writes at the end, a moment after the ends of the containers."""
-        told = [{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}]
-        return {
-            "phase": self.phase,
-            **({"reason": self.reason, "message": "the kubelet has stopped it"} if self.reason else {}),
-            "conditions": [*_readiness(ready=False), *(told if self.disrupted else ())],
-        }
-
 
 STOPS = {
     "shut down, 0": Stop(0, reason="Terminated", disrupted=True),
@@ -102,88 +60,6 @@ class Script:
     gate: bool = False
     node_clock: timedelta = timedelta(0)
     hangs: Mapping[str, Hang] = field(default_factory=dict)
-
-
-def start(
-    store: ClusterStore,
-    name: str,
-    node: str = "node-1",
-    *,
-    ready: bool = True,
-    helper: bool = False,
-    gate: bool = False,
-    at: datetime | None = None,
-) -> None:
-    """The node that the pod has got `at` a time runs it, with a helper that is done, or a gate that is closed."""
-    done = [{"name": "helper", "ready": False, "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}]
-
-    placed = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": rfc3339(at)}] if at else []
-
-    def running(obj: Pod) -> None:
-        obj["spec"]["nodeName"] = node
-        obj["status"] = {
-            "phase": "Running",
-            "podIP": "10.0.0.1",
-            "conditions": [*_readiness(ready=ready and not helper, gate=gate), *placed],
-            "containerStatuses": [
-                {"name": "trainer", "ready": ready, "state": {"running": {}}},
-                *(done if helper else ()),
-            ],
-        }
-
-    store.update(Resource.PODS, NAMESPACE, name, running)
-
-
-def miss(store: ClusterStore, name: str) -> None:
-    """The cluster hears nothing of the pod's node."""
-
-    def missed(obj: Pod) -> None:
-        for condition in obj["status"].get("conditions", ()):
-            if condition["type"] == "Ready":
-                condition["status"] = "False"
-
-    store.update(Resource.PODS, NAMESPACE, name, missed)
-
-
-def _readiness(*, ready: bool, gate: bool = False) -> list[dict[str, str]]:
-    if ready and gate:
-        closed = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady"}
-        return [{"type": "ContainersReady", "status": "True"}, closed]
-    return [{"type": kind, "status": str(ready)} for kind in ("ContainersReady", "Ready")]
-
-
-def end(
-    store: ClusterStore,
-    name: str,
-    code: int,
-    said: TerminationMessage | None,
-    reason: str | None = None,
-    *,
-    at: datetime | None = None,
-    sidecar: bool = False,
-    settled: bool = True,
-) -> None:
-    """The pod's program ends, and the pod with it unless a sidecar runs on, or its phase is not `settled` yet.
-
-    Its node says `at` what time, by a clock of its own.
-    """
-    word = reason or ("Error" if code else "Completed")
-    terminated = {"exitCode": code, "reason": word, "message": said.to_json() if said else ""}
-    if at is not None:
-        terminated["finishedAt"] = rfc3339(at)
-
-    def ended(obj: Pod) -> None:
-        others = [known for known in obj["status"].get("conditions", ()) if not known["type"].endswith("Ready")]
-        obj["status"] |= {
-            "phase": "Running" if sidecar or not settled else "Failed" if code else "Succeeded",
-            "conditions": [*_readiness(ready=False), *others],
-            "containerStatuses": [
-                {"name": "trainer", "state": {"terminated": terminated}},
-                *([{"name": "proxy", "state": {"running": {}}}] if sidecar else ()),
-            ],
-        }
-
-    store.update(Resource.PODS, NAMESPACE, name, ended)
 
 
 @dataclass
@@ -231,7 +107,7 @@ class Kubelet:
             return "nodeName" in pod["spec"] and stop(self._store, pod)
         if phase == "Pending":
             return not pod["spec"].get("schedulingGates") and self._schedule(pod, pods)
-        if _has_ended(pod):
+        if has_ended(pod):
             if not self._script.sidecar:
                 settle(self._store, name, self._script.stops.get(self._run(pod)))
             return not self._script.sidecar
@@ -276,7 +152,7 @@ class Kubelet:
         ends = {run: stopped.code for run, stopped in self._script.stops.items()} | dict(self._script.ends)
         if run in ends:
             return ends[run]
-        lost = any(_ended_badly(peer) for peer in peers)
+        lost = any(ended_badly(peer) for peer in peers)
         if lost and "ps" not in {peer["metadata"]["labels"][LABEL_ROLE] for peer in peers}:
             return EXIT_RETRY
         return None if {meta["name"], run} & self._script.endless - self.released else 0
@@ -304,49 +180,6 @@ def _is_peer(pod: Pod, attempt: str) -> bool:
     """Whether the pod is of the gang of that attempt: nobody waits for an evaluator or a probe, or misses one."""
     labels: dict[str, str] = pod["metadata"]["labels"]
     return labels.get(LABEL_ATTEMPT) == attempt and labels[LABEL_ROLE] != "evaluator" and LABEL_PROBE not in labels
-
-
-def unplace(store: ClusterStore, pod: Pod) -> bool:
-    """The scheduler finds no node for the pod, and says so once; returns whether that is news."""
-    if pod["status"].get("conditions"):
-        return False
-    store.update(Resource.PODS, NAMESPACE, pod["metadata"]["name"], lambda obj: obj["status"].update(NO_ROOM))
-    return True
-
-
-def stop(store: ClusterStore, pod: Pod) -> bool:
-    """The pod's node has stopped it, and says so: whoever still holds the object sees how it ended."""
-    name = pod["metadata"]["name"]
-    if not pod["metadata"].get("finalizers"):
-        store.remove(Resource.PODS, NAMESPACE, name)
-    elif _has_ended(pod):
-        settle(store, name)
-    else:
-        end(store, name, 143, None)
-    return True
-
-
-def settle(store: ClusterStore, name: str, stopped: Stop | None = None) -> None:
-    """The pod's phase follows its containers, or what the kubelet has done to it."""
-
-    def settled(obj: Pod) -> None:
-        if stopped is None:
-            obj["status"]["phase"] = "Failed" if _ended_badly(obj) else "Succeeded"
-        else:
-            obj["status"] |= stopped.status
-
-    store.update(Resource.PODS, NAMESPACE, name, settled)
-
-
-def _has_ended(pod: Pod) -> bool:
-    """Whether its program has."""
-    statuses = pod["status"].get("containerStatuses", ())
-    return any(each["name"] == "trainer" and "terminated" in each["state"] for each in statuses)
-
-
-def _ended_badly(pod: Pod) -> bool:
-    ends = (each["state"].get("terminated", {}) for each in pod["status"].get("containerStatuses", ()))
-    return any(end.get("exitCode") for end in ends)
 
 
 class Cluster(Protocol):

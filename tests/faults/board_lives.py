@@ -5,12 +5,12 @@ from hypothesis.stateful import precondition, rule
 
 from qtj_operator.api.names import tensorboard_name
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Denial
 from tests.faults.lives import AnyLife
 from tests.faults.lives_drawn import works
 from tests.faults.lives_steps import there_are, there_is_a_job
 from tests.faults.world import KEY
+from tools.pod_status import NAMESPACE
 
 DEPLOYMENTS = Resource.DEPLOYMENTS
 BOARD = tensorboard_name(KEY[1])

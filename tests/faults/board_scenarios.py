@@ -4,10 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import NAMESPACE, Cluster, Deed, Script
+from tests.faults.actors import Cluster, Deed, Script
 from tests.faults.admission import Denial
 from tests.faults.scenario import Scenario
 from tests.faults.scenario_steps import ENDLESS, ENDLESS_AT_FIRST, admit_again, delete, edit, in_phase
+from tools.pod_status import NAMESPACE
 
 __all__ = ["BOARD_SCENARIOS"]
 

@@ -13,9 +13,9 @@ from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.status import InferencePhase, Phase
 from qtj_operator.controller.client import Resource
 from qtj_operator.core.pod import FINISHED
-from tests.faults.actors import NAMESPACE
 from tests.faults.deployments import wrong_board
 from tests.faults.wrong import wanted_run
+from tools.pod_status import NAMESPACE
 
 _MOST_INFERENCES_LOST = 5
 

@@ -9,7 +9,6 @@ from hypothesis.stateful import initialize, precondition, rule
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB, inference_name, replica_name
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import NAMESPACE
 from tests.faults.history import History
 from tests.faults.lives_drawn import (
     ELASTIC_SHAPES,
@@ -27,6 +26,7 @@ from tests.faults.lives_steps import JOBS, PODS, SERVICES, Steps, there_are, the
 from tests.faults.scenario import Scenario
 from tests.faults.world import KEY
 from tests.faults.world_nodes import NODES
+from tools.pod_status import NAMESPACE
 
 
 class UserSteps(Steps):

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qtj_operator.api.names import API_VERSION, KIND
-from tests.faults.actors import NAMESPACE, Deed, Script
+from tests.faults.actors import Deed, Script
 from tests.faults.mishaps import Setting
+from tools.pod_status import NAMESPACE
 
 Spec = dict[str, Any]
 

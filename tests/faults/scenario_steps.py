@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import NAMESPACE, Cluster, Script, end, miss
+from tests.faults.actors import Cluster, Script
 from tests.faults.admission import Denial
 from tests.faults.kueue import PLENTY
+from tools.pod_status import NAMESPACE, end, miss
 
 ENDLESS = Script(endless=frozenset({"qcnn-worker-0", "qcnn-worker-1"}))
 ENDLESS_AT_FIRST = Script(endless=frozenset({"qcnn-worker-0#1", "qcnn-worker-1#1"}))

@@ -10,13 +10,13 @@ from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.watch_handler import WatchHandler
-from tests.faults.actors import NAMESPACE
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Crash, FaultyClient, Plan
 from tests.faults.hanging import Asked, Hanging
 from tests.faults.invariants import Invariants
 from tests.faults.memory import untrue
 from tests.faults.watches import Watches
+from tools.pod_status import NAMESPACE
 
 FIRST_DELAY, LAST_DELAY = 0.2, 60
 """Seconds after which a pass that failed is repeated, the first time and after many."""

@@ -9,7 +9,6 @@ from qtj.local.store import Change, ClusterStore
 from qtj_operator.api.names import LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Object, Resource
 from tests.faults import admission, housekeeping, kueue
-from tests.faults.actors import NAMESPACE, Pod
 from tests.faults.admission import Gatekeeper
 from tests.faults.client import Plan
 from tests.faults.deployments import DeploymentController
@@ -17,6 +16,7 @@ from tests.faults.hanging import Hanging
 from tests.faults.housekeeping import Housekeeping
 from tests.faults.kueue import Kueue
 from tests.faults.simulated_operator import Operator
+from tools.pod_status import NAMESPACE, Pod
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 RESYNC = timedelta(seconds=300)

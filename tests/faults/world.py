@@ -6,11 +6,12 @@ from typing import Any
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE
 from qtj_operator.controller.client import Key, Resource
-from tests.faults.actors import NAMESPACE, Kubelet, Script
+from tests.faults.actors import Kubelet, Script
 from tests.faults.history import wrong_end
 from tests.faults.kueue import PLENTY
 from tests.faults.simulation import RESYNC
 from tests.faults.world_nodes import Nodes
+from tools.pod_status import NAMESPACE
 
 KEY = (NAMESPACE, "qcnn")
 ENOUGH = 60

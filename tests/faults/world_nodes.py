@@ -9,10 +9,11 @@ from qtj_contract import TerminationMessage
 from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_ROLE, Role, replica_name
 from qtj_operator.controller.client import Resource
-from tests.faults.actors import INFERRED, NAMESPACE, STOPS, TRAINED, Pod, end, miss, settle, start, stop
+from tests.faults.actors import INFERRED, STOPS, TRAINED
 from tests.faults.history import History
 from tests.faults.kueue import FINALIZER
 from tests.faults.simulation import Simulation
+from tools.pod_status import NAMESPACE, Pod, end, miss, settle, start, stop
 
 NODES = ("node-0", "node-1")
 ENDINGS: dict[str, tuple[int, TerminationMessage | None, str | None]] = {

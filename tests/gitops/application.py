@@ -9,13 +9,14 @@ import yaml
 
 from qtj_contract import TerminationMessage
 from qtj_operator.api.names import NEWEST_API_VERSION
-from tests.controller.apiserver import ApiServer, wait_until
 from tests.controller.operator_process import READY, Cluster
 from tests.controller.test_operator import TRAINED
 from tests.gitops.argocd import NAMESPACE
 from tests.gitops.repository import Repository
 from tests.gitops.settings_file import FOLDER
 from tests.jobs import a_container, a_template
+from tools.api_server import ApiServer
+from tools.background import wait_until
 
 __all__ = ["REFRESH_SET", "GitOps", "Manifest", "State", "job", "state_of"]
 

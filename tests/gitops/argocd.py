@@ -11,8 +11,9 @@ from typing import Any
 
 import yaml
 
-from tests.controller.apiserver import ApiServer, free_port, process_running, wait_until
 from tests.gitops.programs import find_program
+from tools.api_server import ApiServer
+from tools.background import free_port, process_running, wait_until
 from tools.cluster.tools import ARGOCD, HELM, program
 
 __all__ = ["NAMESPACE", "argocd_running", "install"]

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.controller.apiserver import ApiServer, free_port, process_running
 from tests.controller.conftest import api_server, namespace, programs
 from tests.controller.operator_process import running
 from tests.gitops.application import GitOps
 from tests.gitops.argocd import argocd_running, install
 from tests.gitops.programs import find_program
 from tests.gitops.repository import Repository
+from tools.api_server import ApiServer
+from tools.background import free_port, process_running
 from tools.cluster.tools import ARGOCD, KUBERNETES
 
 __all__ = ["api_server", "argocd", "gitops", "namespace", "programs"]

@@ -7,9 +7,9 @@ from shutil import copytree
 
 import pytest
 
-from tests.controller.apiserver import ApiServer
 from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tools.api_server import ApiServer
 from tools.cluster.tools import KUBERNETES
 
 Command = tuple[int, str]

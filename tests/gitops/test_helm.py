@@ -5,9 +5,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.controller.apiserver import ApiServer
 from tests.gitops.application import job
 from tests.gitops.programs import find_program
+from tools.api_server import ApiServer
 from tools.cluster.tools import HELM
 
 SECONDS = 60

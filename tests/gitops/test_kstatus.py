@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.controller.apiserver import ApiServer
 from tests.gitops.programs import find_program
 from tests.gitops.states import STATES, state
 from tests.jobs import job_object
+from tools.api_server import ApiServer
 from tools.cluster.tools import KSTATUS
 
 EXPECTED = {

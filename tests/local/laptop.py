@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import yaml
 
 from tests.forked import Popen
 from tests.missing import skip_or_fail
+from tools.background import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 TOY = str(REPOSITORY / "tests/local/toy.py")
@@ -130,7 +130,7 @@ class Laptop:
             found[:] = self._workers()  # one look: a process that is just being started shows now and then
             return len(found) > index
 
-        eventually(is_there)
+        wait_until(is_there)
         return found[index]
 
     def _workers(self) -> list[int]:
@@ -197,10 +197,3 @@ class Running:
     def end(self, seconds: float = 300) -> Ended:
         output, errors = self.process.communicate(timeout=seconds)
         return Ended(self.process.returncode, output, errors)
-
-
-def eventually(holds: Callable[[], Any], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.02)

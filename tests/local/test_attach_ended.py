@@ -3,9 +3,10 @@
 import signal
 from contextlib import ExitStack
 
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
 from tests.local.terminal import Terminal, start_on
 from tests.local.test_terminal import ENDLESS
+from tools.background import wait_until
 
 HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
@@ -13,14 +14,14 @@ HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 def test_a_sigterm_gives_the_cursor_back_and_leaves_the_run_alone(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, workers=1))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     terminal = Terminal()
 
     with ExitStack() as stack:
         stack.callback(terminal.end)
         attached = start_on(terminal, laptop, "attach", "toy")
         stack.callback(attached.kill)  # the terminal ends with the last program in it
-        eventually(lambda: b"epoch" in terminal.written, seconds=20)
+        wait_until(lambda: b"epoch" in terminal.written, seconds=20)
         attached.terminate()
         code = attached.wait(30)
 

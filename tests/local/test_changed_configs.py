@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.local.laptop import Laptop, Manifest, eventually, toy_job
+from tests.local.laptop import Laptop, Manifest, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -25,7 +26,7 @@ def interrupted(laptop: Laptop, kind: str, epochs: int) -> Manifest:
     job = configured(kind, epochs)
     laptop.write(job, config(kind, "0.1"), config(kind, "1", name="other"))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     running.interrupt()
     assert running.end().code == 130
     return job

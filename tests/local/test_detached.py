@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.local.laptop import QTJ, Laptop, eventually, toy_job
+from tests.local.laptop import QTJ, Laptop, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -45,11 +46,11 @@ class Terminal:
 def test_a_closed_terminal_suspends_the_job_with_its_checkpoint(laptop: Laptop, hangs_up: bool) -> None:
     laptop.write(toy_job(ENDLESS))
     terminal = Terminal(laptop, ["run", "job.yaml"], hangs_up=hangs_up)
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     terminal.close()
 
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
     terminal.process.wait()
     assert laptop.record()["status"]["phase"] == "Suspended"
     assert laptop.epoch() >= 1
@@ -62,7 +63,7 @@ def test_a_run_that_is_to_ignore_hangups_goes_on_without_its_terminal(laptop: La
         terminal = Terminal(laptop, ["run", "job.yaml"], hangs_up=False)
     finally:
         signal.signal(signal.SIGHUP, before)
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     terminal.close()
 
@@ -85,7 +86,7 @@ def test_a_detached_run_outlives_the_command_that_began_it(laptop: Laptop) -> No
     assert "toy is Complete: inference is done: mse 0.5" in attached.output
     assert attached.output.splitlines()[-1] == f"report: {laptop.folder / 'qtj-artifacts/toy/1/report.html'}"
     assert (laptop.folder / "qtj-artifacts/toy/1/report.html").read_text().endswith("</html>\n")
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
 
 
 def test_what_is_wrong_with_a_job_is_told_before_it_is_detached(laptop: Laptop) -> None:
@@ -101,7 +102,7 @@ def test_what_is_wrong_with_a_job_is_told_before_it_is_detached(laptop: Laptop) 
 def test_who_is_attached_leaves_without_ending_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     laptop.qtj("run", "-d", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     attached = laptop.start("attach", "toy")
     assert attached.process.stdout
     first = attached.process.stdout.readline()
@@ -120,7 +121,7 @@ def test_who_is_attached_leaves_without_ending_the_run(laptop: Laptop) -> None:
 def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags: list[str]) -> None:
     laptop.write(toy_job(ENDLESS, *flags))
     laptop.qtj("run", "-d", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     stopped = laptop.qtj("stop", "toy", *(["--now"] if flags else []))
     again = laptop.qtj("stop", "toy")
@@ -128,7 +129,7 @@ def test_a_run_is_stopped_from_elsewhere_and_goes_on_later(laptop: Laptop, flags
 
     assert (stopped.code, stopped.output) == (0, "toy/1 is Suspended: `qtj run` of its file continues it\n")
     assert status["phase"] == "Suspended"
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
     assert (again.code, again.errors) == (
         2,
         "qtj: toy/1 is not active, it is Interrupted: `qtj list` shows which are\n",
@@ -139,7 +140,7 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
     laptop.write(toy_job(ENDLESS, name="first"), toy_job(40, name="second"))
     laptop.qtj("run", "-d", "job.yaml")
     assert laptop.record("second")["metadata"]["name"] == "second", "recorded before the command returns"
-    eventually(lambda: laptop.trains("first"))
+    wait_until(lambda: laptop.trains("first"))
 
     stopped = laptop.qtj("stop", "first")
     attached = laptop.qtj("attach", "second")
@@ -151,7 +152,7 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
 def test_attach_tells_the_same_stages_as_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(3, "--hold", workers=1))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     attached = laptop.start("attach", "toy")
     assert attached.process.stdout
     assert any("  toy  training" in line for line in iter(attached.process.stdout.readline, ""))

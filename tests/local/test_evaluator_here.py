@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.local.laptop import Laptop, eventually
+from tests.local.laptop import Laptop
 from tests.local.test_trainer_here import example
+from tools.background import wait_until
 
 EVALUATED = r"^evaluated +epoch \d+, step \d+: validation loss 0\.\d+, accuracy \d"
 """The line of `qtj status`."""
@@ -50,13 +51,13 @@ def scaled(laptop: Laptop) -> list[tuple[str, int, int, float]]:
 def test_an_evaluator_that_is_killed_comes_again_and_costs_the_training_nothing(laptop: Laptop) -> None:
     laptop.write(evaluated("--epochs=300"))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: "evaluated step" in log_of(laptop), seconds=300)
-    eventually(lambda: re.search(EVALUATED, laptop.qtj("status", "qcnn").output, re.MULTILINE), seconds=60)
+    wait_until(lambda: "evaluated step" in log_of(laptop), seconds=300)
+    wait_until(lambda: re.search(EVALUATED, laptop.qtj("status", "qcnn").output, re.MULTILINE), seconds=60)
 
     killed = evaluator_of(laptop)
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
-    eventually(lambda: evaluator_of(laptop) not in {None, killed})
+    wait_until(lambda: evaluator_of(laptop) not in {None, killed})
     ended = running.end(seconds=500)
 
     assert ended.code == 0, ended.errors

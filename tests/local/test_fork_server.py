@@ -24,7 +24,8 @@ from qtj.local.supervisors import Supervisors
 from qtj_contract import Env
 from qtj_operator.manifests.pod import replica_pod
 from tests.jobs import a_job
-from tests.local.laptop import eventually, toy_job
+from tests.local.laptop import toy_job
+from tools.background import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="TensorFlow Quantum is for Linux")
 
@@ -169,7 +170,7 @@ async def test_its_exit_code_is_its_own(server: ForkServer) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
 async def test_a_signal_ends_it_and_is_reported(server: ForkServer, number: signal.Signals) -> None:
     async with started(facts("wait"), server) as process:
-        await asyncio.to_thread(eventually, lambda: process.tail == "waiting\n")
+        await asyncio.to_thread(wait_until, lambda: process.tail == "waiting\n")
         assert is_forked(process)
 
         if number == signal.SIGTERM:
@@ -249,10 +250,10 @@ async def test_without_its_server_it_starts_alone() -> None:
 async def test_a_server_that_ends_later_leaves_what_it_has_forked(server: ForkServer) -> None:
     """Last: the others need the server."""
     async with started(facts("wait"), server) as process:
-        await asyncio.to_thread(eventually, lambda: process.tail == "waiting\n")
+        await asyncio.to_thread(wait_until, lambda: process.tail == "waiting\n")
 
         os.kill(server.pid, signal.SIGKILL)
-        await asyncio.to_thread(eventually, lambda: not is_there(server.pid))
+        await asyncio.to_thread(wait_until, lambda: not is_there(server.pid))
 
         assert await ended(facts("exit", "5"), server) == (5, "")
         process.terminate()
@@ -263,12 +264,12 @@ def test_it_ends_with_the_process_that_has_started_it() -> None:
     starter = subprocess.Popen([sys.executable, "-c", STARTS], stdout=subprocess.PIPE, text=True)
     assert starter.stdout
     server = int(starter.stdout.readline())
-    eventually(lambda: b"---" not in Path(f"/proc/{server}/cmdline").read_bytes())  # Python runs
+    wait_until(lambda: b"---" not in Path(f"/proc/{server}/cmdline").read_bytes())  # Python runs
 
     starter.kill()
     starter.communicate()
 
-    eventually(lambda: not is_there(server))
+    wait_until(lambda: not is_there(server))
 
 
 def test_only_a_job_of_the_trainer_has_a_server() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.laptop import Laptop, Running, eventually, toy_job
+from tests.local.laptop import Laptop, Running, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -14,7 +15,7 @@ ENDLESS = 100_000
 def interrupted(laptop: Laptop, *arguments: str) -> Running:
     """A run that was stopped after an epoch."""
     running = laptop.start("run", "job.yaml", *arguments)
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     running.interrupt()
     assert running.end().code == 130
     return running
@@ -82,7 +83,7 @@ def test_another_run_of_a_complete_job_has_a_folder_of_its_own(laptop: Laptop) -
 def test_an_interrupted_job_goes_on_after_its_checkpoint_without_being_told_to(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.trains(epoch=2))
+    wait_until(lambda: laptop.trains(epoch=2))
 
     running.interrupt()
     stopped = running.end()
@@ -125,13 +126,13 @@ def test_a_changed_job_starts_over_and_says_why(laptop: Laptop) -> None:
 def test_of_two_jobs_the_complete_one_is_not_trained_again_when_the_other_goes_on(laptop: Laptop) -> None:
     laptop.write(toy_job(name="short", epochs=1), toy_job(name="long", epochs=ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.trains("long") and laptop.record("short")["status"].get("phase") == "Complete")
+    wait_until(lambda: laptop.trains("long") and laptop.record("short")["status"].get("phase") == "Complete")
     running.interrupt()
     running.end()
     before = laptop.epoch("long")
 
     again = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.epoch("long") > before)
+    wait_until(lambda: laptop.epoch("long") > before)
     again.interrupt()
     ended = again.end()
 
@@ -143,7 +144,7 @@ def test_of_two_jobs_the_complete_one_is_not_trained_again_when_the_other_goes_o
 def test_a_run_that_is_under_way_is_not_disturbed(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     second = laptop.qtj("run", "job.yaml")
     elsewhere = laptop.qtj("run", "job.yaml", "--fresh", "--artifacts", str(laptop.artifacts()))
@@ -246,7 +247,7 @@ def test_artifacts_go_where_the_user_says_and_the_run_is_listed_all_the_same(lap
 def test_what_goes_on_with_a_run_is_told_with_its_options(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml", "--artifacts", "my runs", "--set", "spec.circuit={qubits: 4}")
-    eventually(lambda: list(laptop.folder.glob("my runs/checkpoints/*/*")))
+    wait_until(lambda: list(laptop.folder.glob("my runs/checkpoints/*/*")))
 
     running.interrupt()
     ended = running.end()

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
 from tests.local.terminal import Terminal, start_on
+from tools.background import wait_until
 
 ENDLESS = 100_000
 COLOR = re.compile(rb"\x1b\[[0-9;]*3[0-9]m")
@@ -18,7 +19,7 @@ def training(laptop: Laptop) -> Iterator[Laptop]:
     """A machine on which a job trains."""
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.trains(epoch=2))
+    wait_until(lambda: laptop.trains(epoch=2))
     yield laptop
     running.interrupt()
     running.end()
@@ -26,7 +27,7 @@ def training(laptop: Laptop) -> Iterator[Laptop]:
 
 def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training: Laptop, terminal: Terminal) -> None:
     watching = start_on(terminal, training, "status", "-w")
-    eventually(lambda: len(set(re.findall(rb"epoch *(?:\x1b\[0m)? *(\d+)/", terminal.written))) > 1)
+    wait_until(lambda: len(set(re.findall(rb"epoch *(?:\x1b\[0m)? *(\d+)/", terminal.written))) > 1)
 
     watching.send_signal(signal.SIGINT)
     code = watching.wait(60)
@@ -44,7 +45,7 @@ def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training:
 def test_top_has_a_row_for_the_job_and_one_for_each_replica(training: Laptop, terminal: Terminal) -> None:
     terminal.resize(120)
     watching = start_on(terminal, training, "top")
-    eventually(lambda: b"worker-1" in terminal.written)
+    wait_until(lambda: b"worker-1" in terminal.written)
 
     watching.terminate()
     code = watching.wait(60)
@@ -60,7 +61,7 @@ def test_top_has_a_row_for_the_job_and_one_for_each_replica(training: Laptop, te
 @pytest.mark.parametrize("command", [("status", "-w"), ("logs", "-f")], ids=" ".join)
 def test_without_colours_nothing_is_coloured(training: Laptop, terminal: Terminal, command: tuple[str, ...]) -> None:
     watching = start_on(terminal, training, *command, NO_COLOR="1")
-    eventually(lambda: b"worker-0" in terminal.written)
+    wait_until(lambda: b"worker-0" in terminal.written)
     watching.send_signal(signal.SIGINT)
     watching.wait(60)
 
@@ -69,7 +70,7 @@ def test_without_colours_nothing_is_coloured(training: Laptop, terminal: Termina
 
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(training: Laptop, terminal: Terminal) -> None:
     watching = start_on(terminal, training, "status", "-w", TERM="dumb")
-    eventually(lambda: b"toy  running" in terminal.written)
+    wait_until(lambda: b"toy  running" in terminal.written)
     watching.send_signal(signal.SIGINT)
     watching.wait(60)
 
@@ -78,7 +79,7 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_lines(training: Laptop, termina
 
 def test_each_replica_has_its_colour_before_the_lines_of_its_log(training: Laptop, terminal: Terminal) -> None:
     watching = start_on(terminal, training, "logs", "-f")
-    eventually(lambda: terminal.written.count(b"epoch") > 1)
+    wait_until(lambda: terminal.written.count(b"epoch") > 1)
     watching.send_signal(signal.SIGINT)
     watching.wait(60)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
+from tools.background import wait_until
 
 
 def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
@@ -37,7 +38,7 @@ def test_a_damaged_record_takes_no_logs_away(laptop: Laptop, named: list[str]) -
 def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=20))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     followed = laptop.qtj("logs", "toy", "-f")
     running.end()
@@ -50,7 +51,7 @@ def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
 def test_following_the_logs_of_a_killed_run_ends_with_it(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=100_000))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     following = laptop.start("logs", "-f")
 
     running.kill()

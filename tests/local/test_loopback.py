@@ -11,7 +11,8 @@ import yaml
 
 from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.program import program_of
-from tests.local.laptop import REPOSITORY, Laptop, eventually, toy_job
+from tests.local.laptop import REPOSITORY, Laptop, toy_job
+from tools.background import wait_until
 
 LISTENER = Path(__file__).with_name("listener.py")
 LISTENING = "0A"
@@ -51,7 +52,7 @@ def test_two_workers_of_an_own_program_listen_on_loopback_alone(laptop: Laptop) 
     def found() -> list[IPv4Address | IPv6Address]:
         return listening(sockets_of([*laptop.processes()]))
 
-    eventually(lambda: len(found()) >= 2)  # the progress of both
+    wait_until(lambda: len(found()) >= 2)  # the progress of both
 
     assert {str(each) for each in found()} == {"127.0.0.1"}
     running.interrupt()
@@ -65,7 +66,7 @@ def test_two_trainers_listen_on_loopback_alone_and_train_to_their_end(laptop: La
     del job["spec"]["inference"]
     laptop.write(job)
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.trains("qcnn", epoch=1))
+    wait_until(lambda: laptop.trains("qcnn", epoch=1))
 
     found = listening(sockets_of([*laptop.processes()]))
 

@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 
-from tests.local.laptop import QTJ, Laptop, eventually, toy_job
+from tests.local.laptop import QTJ, Laptop, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -20,7 +21,7 @@ def table(output: str, heading: str) -> list[list[str]]:
 def test_the_replicas_of_a_run_are_shown_while_it_is_active_and_afterwards(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     active = table(laptop.qtj("status").output, "REPLICA")
     running.interrupt()
@@ -46,7 +47,7 @@ def test_exit_codes_and_restarts_are_those_of_the_programs(laptop: Laptop) -> No
 def test_a_run_that_was_killed_shows_no_replica_that_runs(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     running.kill()
     running.end()
 
@@ -57,7 +58,7 @@ def test_a_run_is_followed_to_its_end_as_lines_with_its_exit_code(laptop: Laptop
     laptop.write(toy_job(30), name="good.yaml")
     laptop.write(toy_job(30, "--break-after", "20", name="bad", workers=1), name="bad.yaml")
     good, bad = laptop.start("run", "good.yaml"), laptop.start("run", "bad.yaml")
-    eventually(lambda: laptop.trains() and laptop.trains("bad"))
+    wait_until(lambda: laptop.trains() and laptop.trains("bad"))
 
     followed, failed = laptop.qtj("status", "toy", "-w"), laptop.qtj("status", "bad", "-w")
     good.end(), bad.end()
@@ -84,7 +85,7 @@ def test_top_shows_the_last_run_of_each_job_and_the_replicas_of_active_ones(lapt
         laptop.qtj("run", "done.yaml")
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     shown = laptop.qtj("top").output
     listed = json.loads(laptop.qtj("top", "toy", "-o", "json").output)["items"]
@@ -117,7 +118,7 @@ def test_a_run_that_is_not_here_may_be_on_the_cluster(laptop: Laptop) -> None:
 def test_events_are_rows_and_followed_to_the_end_of_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(30))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     following = laptop.start("events", "-w", "-o", "yaml")
     followed = laptop.qtj("events", "-w")
@@ -145,7 +146,7 @@ def test_lines_of_logs_are_documents_for_programs(laptop: Laptop) -> None:
 def test_a_reader_that_leaves_ends_what_is_followed(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     for command in (("status", "-w"), ("logs", "-f"), ("status", "-w", "-o", "json"), ("events", "-w", "-o", "json")):
         reader, writer = os.pipe()

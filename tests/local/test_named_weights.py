@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.laptop import Laptop, Manifest, eventually, toy_job
+from tests.local.laptop import Laptop, Manifest, toy_job
+from tools.background import wait_until
 
 UNKNOWING = """
 import pathlib, sys, urllib.parse
@@ -67,7 +68,7 @@ def test_a_job_whose_weights_the_spec_names_goes_on_after_its_folder_was_moved(l
     )
     laptop.write(job)
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.processes() and laptop.worker(0))
+    wait_until(lambda: laptop.processes() and laptop.worker(0))
     running.interrupt()
     assert running.end().code == 130
 

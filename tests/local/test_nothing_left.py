@@ -14,7 +14,8 @@ from qtj.local.launch import children_of
 from qtj.local.process import Process
 from qtj.local.program import ProcessSpec
 from qtj.local.supervisors import Supervisors
-from tests.local.laptop import Laptop, Running, eventually, toy_job
+from tests.local.laptop import Laptop, Running, toy_job
+from tools.background import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no subreaper")
 
@@ -49,7 +50,7 @@ def daemon_job(then: str, *, then_signal: str = "SIG_DFL") -> dict[str, object]:
 def begin(laptop: Laptop, then: str = SERVES, *, then_signal: str = "SIG_DFL") -> Running:
     laptop.write(daemon_job(then, then_signal=then_signal))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: number(laptop, "program") and number(laptop, "daemon"))
+    wait_until(lambda: number(laptop, "program") and number(laptop, "daemon"))
     return running
 
 
@@ -64,7 +65,7 @@ def supervisor_of(pid: int) -> int:
 
 
 def nothing_is_left(laptop: Laptop) -> None:
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
     assert not list(laptop.folder.glob("qtj-[!ap]*")), "a folder of termination messages"
 
 
@@ -102,7 +103,7 @@ def test_a_daemon_goes_when_the_second_interrupt_kills(laptop: Laptop) -> None:
     running = begin(laptop, then_signal="SIG_IGN")
 
     running.interrupt()
-    eventually(lambda: laptop.record()["spec"].get("suspend"))
+    wait_until(lambda: laptop.record()["spec"].get("suspend"))
     running.interrupt()
 
     assert running.end(seconds=20).code == 130
@@ -143,7 +144,7 @@ def test_no_program_outlives_a_run_that_is_killed_together_with_all_supervisors(
     running.end()
 
     assert len(supervisors) == 3
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
     assert laptop.processes() == {}
 
 
@@ -153,7 +154,7 @@ def test_what_a_supervisor_is_told_by_sigterm_its_program_hears(laptop: Laptop) 
     )
     program = number(laptop, "program")
     assert program
-    eventually((laptop.folder / "ready").exists)
+    wait_until((laptop.folder / "ready").exists)
 
     os.kill(supervisor_of(program), signal.SIGTERM)
 

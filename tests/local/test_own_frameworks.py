@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.local.laptop import REPOSITORY, Ended, Laptop, eventually
+from tests.local.laptop import REPOSITORY, Ended, Laptop
 from tests.missing import skip_or_fail
 from tests.torch import PYTHON
+from tools.background import wait_until
 
 
 def job_of(example: str) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def run(laptop: Laptop, example: str, *, kill_after: int = 0) -> Ended:
     """Runs an example, whose worker is killed, in the second run, once there is a checkpoint after so many steps."""
     running = laptop.start("run", "job.yaml", "--fresh", "-o", "json")
     if kill_after:
-        eventually(lambda: laptop.epoch(example, run=2) >= kill_after, seconds=500)
+        wait_until(lambda: laptop.epoch(example, run=2) >= kill_after, seconds=500)
         os.kill(laptop.worker(0), signal.SIGKILL)
     return running.end(seconds=500)
 

@@ -4,13 +4,14 @@ import os
 import re
 import signal
 
-from tests.local.laptop import REPOSITORY, Laptop, eventually
+from tests.local.laptop import REPOSITORY, Laptop
+from tools.background import wait_until
 
 
 def test_a_killed_worker_costs_no_epoch_that_was_stored(laptop: Laptop) -> None:
     laptop.qtj("init", "loop", "--name", "toy", "--workers", "2", "--epochs", "1000")
     running = laptop.start("run", "toy.yaml", "-o", "json")
-    eventually(lambda: laptop.trains(epoch=5))
+    wait_until(lambda: laptop.trains(epoch=5))
 
     os.kill(laptop.worker(1), signal.SIGKILL)
     ended = running.end()

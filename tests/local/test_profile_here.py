@@ -8,9 +8,10 @@ import pytest
 
 from qtj.local.folder import Folder
 from qtj_simulator.fused.build import compiler
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
 from tests.local.records import record
 from tests.local.test_trainer_here import example
+from tools.background import wait_until
 
 
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
@@ -19,7 +20,7 @@ def test_all_workers_of_a_training_are_profiled_at_the_same_steps(laptop: Laptop
 
     laptop.write(example("--epochs=100000", workers=2, inference=False))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: running.process.poll() is not None or laptop.trains("qcnn", epoch=2), seconds=500)
+    wait_until(lambda: running.process.poll() is not None or laptop.trains("qcnn", epoch=2), seconds=500)
 
     taken = laptop.qtj("profile", "qcnn", "--steps", "3", "-o", "json")
     by_file = laptop.qtj("profile", "job.yaml", "--duration", "100ms")
@@ -43,11 +44,11 @@ def test_all_workers_of_a_training_are_profiled_at_the_same_steps(laptop: Laptop
 def test_a_program_that_takes_no_profiles_is_named_and_continues(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=100_000))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.trains(epoch=2))
+    wait_until(lambda: laptop.trains(epoch=2))
 
     ended = laptop.qtj("profile", "toy")
     epoch = laptop.epoch()
-    eventually(lambda: laptop.epoch() > epoch)
+    wait_until(lambda: laptop.epoch() > epoch)
     laptop.qtj("stop", "toy")
     running.end()
 
@@ -105,13 +106,13 @@ def test_steps_are_a_whole_number_within_limits(laptop: Laptop) -> None:
 def test_a_worker_that_is_killed_while_it_is_profiled_ends_the_profile_and_not_the_job(laptop: Laptop) -> None:
     laptop.write(example("--epochs=100000", workers=2, inference=False))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: running.process.poll() is not None or laptop.trains("qcnn", epoch=2), seconds=500)
+    wait_until(lambda: running.process.poll() is not None or laptop.trains("qcnn", epoch=2), seconds=500)
 
     taking = laptop.start("profile", "qcnn", "--duration", "60s")
-    eventually(lambda: taking.process.poll() is not None or laptop.record("qcnn")["status"].get("profiles"))
+    wait_until(lambda: taking.process.poll() is not None or laptop.record("qcnn")["status"].get("profiles"))
     os.kill(laptop.worker(1), signal.SIGKILL)
     ended = taking.end(seconds=500)
-    eventually(lambda: laptop.record("qcnn")["status"]["profiles"][0]["state"] == "Failed", seconds=500)
+    wait_until(lambda: laptop.record("qcnn")["status"]["profiles"][0]["state"] == "Failed", seconds=500)
     status = laptop.record("qcnn")["status"]
     laptop.qtj("stop", "qcnn")
     running.end(seconds=500)

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from qtj.local.progress_log import ProgressLog, progress_history
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
+from tools.background import wait_until
 
 FAST = """
 import json, os
@@ -120,7 +121,7 @@ def test_a_run_that_is_stopped_tells_the_last_epoch_that_its_program_has_done(la
     manifest["spec"]["template"]["spec"]["containers"][0] |= {"command": ["python", "-c", STOPPED], "args": []}
     laptop.write(manifest)
     running = laptop.start("run", "job.yaml")
-    eventually((laptop.folder / "ready").exists)
+    wait_until((laptop.folder / "ready").exists)
 
     running.interrupt()
     ended = running.end()

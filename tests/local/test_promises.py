@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.laptop import REPOSITORY, Laptop, eventually, toy_job
+from tests.local.laptop import REPOSITORY, Laptop, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -57,28 +58,28 @@ def test_a_run_that_is_not_named_is_the_one_that_wrote_last(laptop: Laptop) -> N
 def test_a_third_interrupt_ends_the_run_at_once_and_nothing_is_left(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, "--deaf"))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     supervisor = int(Path(f"/proc/{laptop.worker(0)}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(supervisor, signal.SIGSTOP)  # nobody can kill its program while it stands still
 
     running.interrupt()
-    eventually(lambda: laptop.record()["spec"].get("suspend"))
+    wait_until(lambda: laptop.record()["spec"].get("suspend"))
     for ask in (b"kill", None):
         running.interrupt()
         if ask:
-            eventually(lambda: (laptop.artifacts() / ".stop").read_bytes() == b"kill")
+            wait_until(lambda: (laptop.artifacts() / ".stop").read_bytes() == b"kill")
     ended = running.end(seconds=20)
     os.kill(supervisor, signal.SIGCONT)
 
     assert ended.code == 130
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
 
 
 @pytest.mark.parametrize("flags", [(), ("--resume",)])
 def test_a_run_that_is_under_way_is_refused(laptop: Laptop, flags: tuple[str, ...]) -> None:
     laptop.write(toy_job(ENDLESS, workers=1))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     refused = laptop.qtj("run", "job.yaml", *flags, "--dry-run")
     beside = laptop.qtj("run", "job.yaml", "--fresh", "--dry-run")
@@ -107,7 +108,7 @@ def test_prune_keeps_as_many_runs_as_it_is_told_and_those_under_way(laptop: Lapt
         assert laptop.qtj("run", "job.yaml").code == 0
     laptop.write(toy_job(ENDLESS, workers=1, inference=None))
     running = laptop.start("run", "job.yaml")
-    eventually((laptop.artifacts(run=4) / "job.json").exists)
+    wait_until((laptop.artifacts(run=4) / "job.json").exists)
 
     pruned = laptop.qtj("prune", "--keep", "2", "--yes")
     listed = laptop.qtj("list", "-o", "name").output.split()

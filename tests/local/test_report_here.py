@@ -6,7 +6,8 @@ from typing import Any
 import yaml
 
 from qtj.local.progress_log import progress_history
-from tests.local.laptop import REPOSITORY, Laptop, eventually, toy_job
+from tests.local.laptop import REPOSITORY, Laptop, toy_job
+from tools.background import wait_until
 
 LEAST = """
 import json, math, os, time
@@ -52,7 +53,7 @@ def test_an_epoch_and_a_loss_are_enough_for_a_view_and_a_curve(laptop: Laptop) -
 def test_a_job_under_way_has_a_report(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=1000))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: progress_history(laptop.artifacts()).epochs and laptop.record()["status"].get("progress"))
+    wait_until(lambda: progress_history(laptop.artifacts()).epochs and laptop.record()["status"].get("progress"))
 
     report = laptop.qtj("report", "toy")
     running.interrupt()

@@ -4,7 +4,8 @@ import os
 import shlex
 import signal
 
-from tests.local.laptop import QTJ, Laptop, eventually, toy_job
+from tests.local.laptop import QTJ, Laptop, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -58,7 +59,7 @@ def test_without_a_terminal_the_view_is_plain_lines(laptop: Laptop) -> None:
 def test_a_killed_worker_restarts_the_gang_which_goes_on_from_its_checkpoint(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.trains(epoch=2))
+    wait_until(lambda: laptop.trains(epoch=2))
 
     os.kill(laptop.worker(1), signal.SIGKILL)
     ended = running.end()
@@ -105,10 +106,10 @@ def test_two_runs_at_once_do_not_meet(laptop: Laptop) -> None:
 def test_a_second_interrupt_kills_programs_that_do_not_listen(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, "--deaf"))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     running.interrupt()
-    eventually(lambda: laptop.record()["spec"].get("suspend"))
+    wait_until(lambda: laptop.record()["spec"].get("suspend"))
     running.interrupt()
 
     assert running.end(seconds=20).code == 130  # the grace period is 30 s
@@ -120,7 +121,7 @@ def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop:
     job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
     laptop.write(job)
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     running.interrupt()
     ended = running.end(seconds=25)
@@ -132,11 +133,11 @@ def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop:
 def test_nothing_outlives_a_run_that_was_killed_and_the_job_can_be_resumed(laptop: Laptop) -> None:
     laptop.write(toy_job(30, "--grandchild"))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.trains(epoch=2))
+    wait_until(lambda: laptop.trains(epoch=2))
 
     running.kill()
     running.end()
-    eventually(lambda: not laptop.processes(), seconds=20)
+    wait_until(lambda: not laptop.processes(), seconds=20)
     assert {path.name for path in laptop.folder.glob("qtj-*")} == {"qtj-artifacts"}
     resumed = laptop.qtj("run", "job.yaml", "-o", "json")
 
@@ -188,7 +189,7 @@ def test_a_folder_needs_no_volume_on_one_machine(laptop: Laptop) -> None:
 def test_a_log_that_cannot_be_written_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     running.interrupt()
     running.end()
     (laptop.artifacts() / "logs/toy-worker-1.2.log").mkdir()
@@ -204,7 +205,7 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
     job["spec"]["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "fetch:1"}]
     laptop.write(job, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     running.interrupt()
     said = running.end().output
 

@@ -17,7 +17,8 @@ from qtj.local.history import History
 from qtj.runs.prepare import claim, plan_runs
 from qtj.runs.prune import old_runs, remove_runs
 from qtj.terminal.errors import InputError
-from tests.local.laptop import QTJ, Laptop, eventually, toy_job
+from tests.local.laptop import QTJ, Laptop, toy_job
+from tools.background import wait_until
 
 ENDLESS = 100_000
 
@@ -100,7 +101,7 @@ def test_a_job_whose_time_to_live_is_over_does_not_hang(laptop: Laptop) -> None:
 def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
     running.interrupt()
     running.end()
 
@@ -114,7 +115,7 @@ def test_an_interrupted_run_does_not_go_on_in_another_bucket(laptop: Laptop) -> 
 def test_a_run_that_another_command_has_completed_meanwhile_is_not_put_back(here: Laptop) -> None:
     here.write(toy_job(epochs=30))
     running = here.start("run", "job.yaml")
-    eventually(here.trains)
+    wait_until(here.trains)
     running.interrupt()
     running.end()
     (plan,) = plan_runs(read_file(Path("job.yaml")).jobs, None, resume=False, fresh=False)
@@ -222,7 +223,7 @@ def test_status_waits_for_a_run_that_has_only_begun(here: Laptop) -> None:
 def test_a_failed_job_that_is_stopped_is_told_how_it_goes_on(laptop: Laptop) -> None:
     laptop.write(toy_job(3, "--exit", "1", name="bad"), toy_job(ENDLESS, name="good"))
     laptop.qtj("run", "-d", "job.yaml")
-    eventually(lambda: (laptop.record("bad").get("status") or {}).get("phase") == "Failed")
+    wait_until(lambda: (laptop.record("bad").get("status") or {}).get("phase") == "Failed")
 
     stopped = laptop.qtj("stop", "bad")
     attached = laptop.start("attach", "bad").end(seconds=20)
@@ -263,7 +264,7 @@ def test_an_address_that_is_none_is_a_sentence(laptop: Laptop, artifacts: str) -
 def test_a_run_that_was_killed_is_told_as_interrupted_everywhere(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
     running = laptop.start("run", "job.yaml")
-    eventually(lambda: laptop.trains() and laptop.record()["status"].get("progress"))
+    wait_until(lambda: laptop.trains() and laptop.record()["status"].get("progress"))
     running.kill()
     running.end()
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from qtj.local.folder import EVENTS
-from tests.local.laptop import Laptop, eventually
+from tests.local.laptop import Laptop
 from tests.trainer.sleeping_worker import sleeping_program
+from tools.background import wait_until
 
 
 def events(laptop: Laptop) -> list[str]:
@@ -24,12 +25,12 @@ def steps(laptop: Laptop) -> dict[str, Any]:
 def test_the_worker_that_sleeps_is_named(laptop: Laptop) -> None:
     (laptop.folder / "slow.py").write_text(sleeping_program(epochs=1000, seconds=0.4))
     running = laptop.start("run", "slow.py", "--workers", "2")
-    eventually((laptop.artifacts("slow") / "job.json").exists)
+    wait_until((laptop.artifacts("slow") / "job.json").exists)
 
-    eventually(lambda: steps(laptop).get("stragglers"), seconds=400)
+    wait_until(lambda: steps(laptop).get("stragglers"), seconds=400)
     found = steps(laptop)
     [straggler] = found["stragglers"]
-    eventually(lambda: events(laptop))
+    wait_until(lambda: events(laptop))
     status = laptop.qtj("status", "slow").output
     running.interrupt()
     running.end()

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from qtj.local.folder import Folder
 from qtj.local.follow import follow
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
 from tests.local.test_follow import job, phases
+from tools.background import wait_until
 
 SLOW = """
 import os, signal, sys, time
@@ -25,10 +26,10 @@ def test_what_is_stopping_is_told_to_be_until_its_programs_have_ended(laptop: La
     slow["spec"]["template"]["spec"]["containers"] = [main]
     laptop.write(slow)
     running = laptop.start("run", "job.yaml")
-    eventually((laptop.folder / "ready").exists)
+    wait_until((laptop.folder / "ready").exists)
 
     running.interrupt()
-    eventually(lambda: laptop.record()["status"].get("phase") == "Suspended")
+    wait_until(lambda: laptop.record()["status"].get("phase") == "Suspended")
     status, listed = laptop.qtj("status"), laptop.qtj("list")
     (laptop.folder / "enough").touch()
     ended = running.end()

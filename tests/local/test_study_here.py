@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.local.laptop import REPOSITORY, Laptop, Manifest, eventually
+from tests.local.laptop import REPOSITORY, Laptop, Manifest
 from tests.missing import skip_or_fail
+from tools.background import wait_until
 
 TRIAL = str(REPOSITORY / "tests/local/trial.py")
 
@@ -90,7 +91,7 @@ def test_the_best_rate_is_trained_again_with_other_seeds_also_after_an_interrupt
     final = {"seeds": {"count": 2}, "parameters": {"hold-at": 3}}
     laptop.write(a_study(final=final))
     running = laptop.start("run", "job.yaml", "--parallel", "2")
-    eventually(lambda: "0.3 3" in trained(laptop))
+    wait_until(lambda: "0.3 3" in trained(laptop))
     running.interrupt()
     assert running.end().code == 130
 
@@ -159,7 +160,7 @@ def test_a_study_where_only_jobs_are_read_is_called_one(laptop: Laptop) -> None:
 def test_a_study_that_was_interrupted_goes_on_and_trains_nothing_twice(laptop: Laptop) -> None:
     laptop.write(a_study("--hold-at=1"))
     running = laptop.start("run", "job.yaml", "--parallel", "1")
-    eventually(lambda: trained(laptop) == ["0.1 0", "0.3 0", "0.1 1"])
+    wait_until(lambda: trained(laptop) == ["0.1 0", "0.3 0", "0.1 1"])
 
     running.interrupt()
     stopped = running.end(seconds=60)
@@ -181,7 +182,7 @@ def test_a_study_that_was_interrupted_goes_on_and_trains_nothing_twice(laptop: L
 def test_a_study_that_was_killed_goes_on(laptop: Laptop) -> None:
     laptop.write(a_study("--hold-at=1"))
     running = laptop.start("run", "job.yaml", "--parallel", "1")
-    eventually(lambda: len(trained(laptop)) == 3)
+    wait_until(lambda: len(trained(laptop)) == 3)
 
     running.kill()
     running.end()
@@ -301,10 +302,10 @@ def test_a_study_that_is_interrupted_while_a_point_is_chosen_starts_no_other_tri
     laptop.write(a_study("--hold-at=1", parameters=limits, seeds=None, search={"algorithm": "TPE"}, maxTrials=3))
     (laptop.folder / "sitecustomize.py").write_text(SLOW_SAMPLER)
     running = laptop.start("run", "job.yaml", "--parallel", "1", PYTHONPATH=str(laptop.folder))
-    eventually(lambda: len(trained(laptop)) == 1)
+    wait_until(lambda: len(trained(laptop)) == 1)
     for name in ("slow-here", "released-here"):
         (laptop.folder / name).touch()
-    eventually((laptop.folder / "asked-here").exists)
+    wait_until((laptop.folder / "asked-here").exists)
 
     running.interrupt()
     stopped = running.end(seconds=30)

@@ -13,10 +13,10 @@ from urllib.request import Request, urlopen
 import pytest
 
 from qtj.local.folder import Folder
-from tests.controller.apiserver import free_port
-from tests.local.laptop import Ended, Laptop, Running, eventually, toy_job
+from tests.local.laptop import Ended, Laptop, Running, toy_job
 from tests.local.records import record
 from tests.tensorboard import write_curve
+from tools.background import free_port, wait_until
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def shows_curves(port: int) -> bool:
 
 
 def until_it_shows_curves(board: Running, port: int) -> None:
-    eventually(lambda: board.process.poll() is not None or shows_curves(port), seconds=300)
+    wait_until(lambda: board.process.poll() is not None or shows_curves(port), seconds=300)
     assert board.process.poll() is None, board.end().errors
 
 
@@ -65,7 +65,7 @@ def test_it_serves_the_curves_of_a_run_until_it_is_stopped(laptop: Laptop, run: 
 
     assert (ended.code, ended.errors) == (0, "")
     assert sentence == f"TensorBoard shows {logs} at http://127.0.0.1:{port}/ until you press Ctrl-C\n"
-    eventually(lambda: laptop.processes() == {})
+    wait_until(lambda: laptop.processes() == {})
 
 
 def test_a_bucket_that_cannot_be_read_is_one_sentence(laptop: Laptop) -> None:

@@ -7,7 +7,9 @@ import subprocess
 
 import pytest
 
-from .laptop import QTJ, Laptop, eventually, toy_job
+from tools.background import wait_until
+
+from .laptop import QTJ, Laptop, toy_job
 from .terminal import Screen, Terminal, start_on
 
 ENDLESS = 100_000
@@ -54,11 +56,11 @@ def test_a_terminal_that_becomes_narrow_gets_narrow_rows(laptop: Laptop, termina
     terminal.resize(120)
     laptop.write(toy_job(ENDLESS))
     running = start_on(terminal, laptop, "run", "job.yaml")
-    eventually(lambda: b"training" in terminal.written)
+    wait_until(lambda: b"training" in terminal.written)
 
     terminal.resize(40)
     before = len(terminal.written)
-    eventually(lambda: len(terminal.written) > before + 2000)
+    wait_until(lambda: len(terminal.written) > before + 2000)
     running.terminate()
     running.wait(60)
 
@@ -130,7 +132,7 @@ def test_a_log_keeps_its_colours_on_a_terminal_and_everything_elsewhere(laptop: 
 
     raw = laptop.qtj("logs", "toy", "worker-0").output
     code = start_on(terminal, laptop, "logs", "toy", "worker-0").wait(60)
-    eventually(lambda: terminal.written.endswith(b"\n"))
+    wait_until(lambda: terminal.written.endswith(b"\n"))
 
     assert (code, raw) == (0, f"{written}\n")
     assert terminal.written == b"\x1b[31mred\x1b[0m  .\r\n"

@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from tests.local.laptop import QTJ, REPOSITORY, Laptop, eventually
+from tests.local.laptop import QTJ, REPOSITORY, Laptop
+from tools.background import wait_until
 
 
 def example(*args: str, workers: int, inference: bool) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def example(*args: str, workers: int, inference: bool) -> dict[str, Any]:
 def test_kill_9_of_a_worker_costs_a_restart_and_not_the_epochs_before(laptop: Laptop) -> None:
     laptop.write(example("--epochs=60", workers=2, inference=True))
     running = laptop.start("run", "job.yaml", "-o", "json")
-    eventually(lambda: laptop.trains("qcnn", epoch=2))
+    wait_until(lambda: laptop.trains("qcnn", epoch=2))
 
     os.kill(laptop.worker(1), signal.SIGKILL)
     ended = running.end(seconds=500)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
 from tests.python.kernel import Kernel, run_cells
+from tools.background import wait_until
 
 # jupyter_core leaves its event loop to the end of the process.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -86,7 +87,7 @@ def test_the_stop_button_ends_the_look_and_not_the_job(laptop: Laptop) -> None:
         assert kernel.run("print('waits'); run.wait()", stop_at="waits") == "KeyboardInterrupt"
         assert kernel.run("assert run.phase == 'Running'") == ""
         done = laptop.epoch()
-        eventually(lambda: laptop.epoch() > done)
+        wait_until(lambda: laptop.epoch() > done)
         assert kernel.run("print(run.suspend())") == ""
 
     assert laptop.record()["status"]["phase"] in {"Suspended", "Running"}

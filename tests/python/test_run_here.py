@@ -11,7 +11,8 @@ import pytest
 
 import qtj
 from tests.docs.blocks import blocks
-from tests.local.laptop import Laptop, eventually, toy_job
+from tests.local.laptop import Laptop, toy_job
+from tools.background import wait_until
 from tools.docs.files import ROOT
 
 ENDLESS = 100_000
@@ -93,7 +94,7 @@ def test_a_run_is_suspended_resumed_and_deleted(laptop: Laptop, monkeypatch: pyt
     (laptop.folder / "other").mkdir()
     run = qtj.Job.from_file("job.yaml").run()
     monkeypatch.chdir("other")  # as a notebook may
-    eventually(laptop.trains)
+    wait_until(laptop.trains)
 
     with pytest.raises(qtj.NotFinishedError, match=r"^toy/1 has not finished within 0\.1 s: it goes on$"):
         run.wait(0.1)
@@ -104,7 +105,7 @@ def test_a_run_is_suspended_resumed_and_deleted(laptop: Laptop, monkeypatch: pyt
         run.wait(60)
     done = laptop.epoch()
     run.resume()
-    eventually(lambda: laptop.epoch() > done)
+    wait_until(lambda: laptop.epoch() > done)
     run.suspend()
     assert run.delete() == "toy/1 is deleted, with all that is in its folder"
     assert not laptop.artifacts().exists()

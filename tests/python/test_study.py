@@ -14,8 +14,9 @@ import yaml
 
 import qtj
 from tests.cli.html_page import Page
-from tests.local.laptop import REPOSITORY, Laptop, eventually
+from tests.local.laptop import REPOSITORY, Laptop
 from tests.local.test_study_here import TRIAL, a_study, trained
+from tools.background import wait_until
 
 RATES = {"rate": [0.1, 0.3]}
 
@@ -120,7 +121,7 @@ def test_ctrl_c_stops_the_runs_and_the_same_call_goes_on(laptop: Laptop) -> None
     (laptop.folder / "mine.py").write_text(program)
     laptop.write(a_study("--hold-at=1"))
     running = subprocess.Popen([sys.executable, "mine.py"], stderr=subprocess.PIPE, start_new_session=True)
-    eventually(lambda: len(trained(laptop)) == 3)
+    wait_until(lambda: len(trained(laptop)) == 3)
 
     os.killpg(running.pid, signal.SIGINT)
     _, told = running.communicate(timeout=60)

@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.controller.apiserver import free_port
 from tests.tensorboard import write_curve
+from tools.background import free_port
 from tools.release.version import ROOT
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,8 @@ from tests.forked import Server
 from tests.missing import skip_or_fail
 from tests.trainer.in_process import Desk
 from tests.trainer.loops import Folder
-from tests.trainer.processes import Trainer, base_environment, eventually, free_ports
+from tests.trainer.processes import Trainer, base_environment
+from tools.background import free_ports, wait_until
 
 EMULATOR = "fake-gcs-server"
 
@@ -46,7 +47,7 @@ def emulator() -> Iterator[str]:
     command = [binary, "-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-port", str(port)]
     server = subprocess.Popen([*command, "-public-host", host], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        eventually(lambda: _answers(f"http://{host}/storage/v1/b"))
+        wait_until(lambda: _answers(f"http://{host}/storage/v1/b"))
         yield f"http://{host}"
     finally:
         server.kill()

@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.missing import skip_or_fail
-from tests.trainer.processes import REPOSITORY, eventually
+from tests.trainer.processes import REPOSITORY
+from tools.background import wait_until
 
 __all__ = ["Mlflow", "Tracked", "serving"]
 
@@ -103,7 +104,7 @@ def serving(folder: Path, port: int) -> Iterator[Mlflow]:
         )
     mlflow = Mlflow(f"http://127.0.0.1:{port}")
     try:
-        eventually(lambda: _answers(mlflow.url) or server.poll() is not None)
+        wait_until(lambda: _answers(mlflow.url) or server.poll() is not None)
         assert server.poll() is None, (folder / "log").read_text()
         yield mlflow
     finally:

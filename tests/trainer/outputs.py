@@ -3,7 +3,8 @@
 from urllib.request import urlopen
 
 import qtj_contract as contract
-from tests.trainer.processes import Ended, Process, eventually, listens
+from tests.trainer.processes import Ended, Process
+from tools.background import listens, wait_until
 
 
 def epochs_in(output: str) -> list[int]:
@@ -18,7 +19,7 @@ def said_of_resuming(ended: Ended) -> str:
 
 def progress_of(process: Process) -> contract.Progress:
     port = process.environment["QTJ_METRICS_PORT"]
-    eventually(lambda: listens(int(port)))
+    wait_until(lambda: listens(int(port)))
     with urlopen(f"http://127.0.0.1:{port}{contract.PROGRESS_PATH}") as answer:
         progress = contract.Progress.parse(answer.read().decode())
     assert progress is not None

@@ -17,7 +17,7 @@ import pytest
 
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.cli import app
-from tests.trainer.processes import tf_configs
+from tools.background import tf_configs
 
 REPOSITORY = Path(__file__).parents[2]
 GROUPS = Path("/sys/fs/cgroup")

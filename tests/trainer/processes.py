@@ -3,17 +3,16 @@
 import json
 import os
 import resource
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import qtj_contract as contract
 from tests.forked import Forked, Server
+from tools.background import free_ports, tf_configs, wait_until
 
 PATIENCE = 900.0
 """Seconds after which a process counts as hanging: other work on the machine may slow it down twentyfold."""
@@ -82,7 +81,7 @@ class Trainer:
     """
 
     def __init__(self, folder: Path, cleanup: ExitStack, server: Server | None = None) -> None:
-        self._folder = folder
+        self.folder = folder
         self._cleanup = cleanup
         self._server = server
         self._count = 0
@@ -97,7 +96,7 @@ class Trainer:
 
     def _start(self, command: Sequence[str], environment: dict[str, str]) -> "Process":
         self._count += 1
-        process = Process(self._folder / str(self._count), command, environment, self._server)
+        process = Process(self.folder / str(self._count), command, environment, self._server)
         self._cleanup.callback(process.kill)
         return process
 
@@ -154,7 +153,7 @@ class Process:
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         """Waits until the output has a text."""
-        eventually(lambda: text in self.output() or self.popen.poll() is not None, seconds)
+        wait_until(lambda: text in self.output() or self.popen.poll() is not None, seconds)
         assert text in self.output(), self._errors.read_text()
 
     def output(self) -> str:
@@ -185,38 +184,7 @@ def base_environment() -> dict[str, str]:
     return {**inherited, "PYTHONPATH": os.pathsep.join(str(REPOSITORY / each) for each in ("operator", "trainer"))}
 
 
-def tf_configs(**sizes: int) -> dict[tuple[str, int], str]:
-    """The TF_CONFIG of every process of a cluster on this machine, by role and index."""
-    ports = iter(free_ports(sum(sizes.values())))
-    cluster = {role: [f"127.0.0.1:{next(ports)}" for _ in range(size)] for role, size in sizes.items()}
-    return {
-        (role, index): json.dumps({"cluster": cluster, "task": {"type": role, "index": index}})
-        for role, size in sizes.items()
-        for index in range(size)
-    }
-
-
 def _cpu_seconds_of_children() -> float:
     """Returns the processor time of all processes that have ended: the difference is the time of the last one."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
-def eventually(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.05)
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0

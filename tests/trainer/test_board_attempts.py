@@ -10,8 +10,8 @@ from qtj_trainer.stored.position import Epoch
 from qtj_trainer.stored.run_name import run_name
 from qtj_trainer.tensorboard.event_files import Board
 from tests.trainer.events import read, values
-from tests.trainer.processes import eventually
 from tests.trainer.test_tensorboard import TensorBoard
+from tools.background import wait_until
 
 
 def draw(folder: Path, *epochs: int, loss: float, attempt: int = 1) -> None:
@@ -25,7 +25,7 @@ def draw_two_attempts(folder: Path) -> None:
     """The second one continues after the second epoch."""
     draw(folder, 1, 2, 3, loss=1.0)
     ended = int(time.time())
-    eventually(lambda: int(time.time()) > ended)  # the names of event files have the second of their start
+    wait_until(lambda: int(time.time()) > ended)  # the names of event files have the second of their start
     draw(folder, 3, 4, loss=2.0, attempt=2)
 
 
@@ -59,7 +59,7 @@ def test_tensorboard_shows_one_curve_of_two_attempts(tmp_path: Path, is_fast: st
 
     board = TensorBoard(tmp_path / "logs", tmp_path / "output", "--load_fast", is_fast)
     try:
-        eventually(lambda: "uid-1/train" in board.get("plugin/scalars/tags"))
+        wait_until(lambda: "uid-1/train" in board.get("plugin/scalars/tags"))
         points = board.get("plugin/scalars/scalars?run=uid-1%2Ftrain&tag=loss")
         assert [(step, loss) for _, step, loss in points] == [(10, 1), (20, 1), (30, 2), (40, 2)]
     finally:

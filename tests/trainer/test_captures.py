@@ -19,7 +19,7 @@ from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.stored.position import Epoch, Position
 from tests.trainer.loops import Folder
-from tests.trainer.processes import free_ports, tf_configs
+from tools.background import free_ports, tf_configs
 
 STEPS_OF_AN_EPOCH = 3
 LOGS = "logs/qcnn-uid-1/plugins/profile"
@@ -158,7 +158,7 @@ def test_a_disk_without_room_for_a_trace_ends_no_training(
 def test_a_profile_that_cannot_be_stored_ends_no_training(
     replica: Replica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_trainer.replica.captures._PATIENCE", 0.5)
+    monkeypatch.setattr("qtj_trainer.replica.captures.PATIENCE", 0.5)
     (tmp_path / "logs").write_text("a file, and no folder")
 
     train(replica, [Capture(step=2, steps=1)], steps=4)
@@ -182,7 +182,7 @@ def test_an_interrupted_training_leaves_no_trace_running(replica: Replica, tmp_p
 def test_a_peer_that_has_stored_nothing_in_this_attempt_is_named_although_it_had_in_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_trainer.replica.captures._PATIENCE", 0.5)
+    monkeypatch.setattr("qtj_trainer.replica.captures.PATIENCE", 0.5)
     monkeypatch.setattr("qtj_trainer.replica.tracing.has_safe_traces", lambda: True)
     before = tmp_path / LOGS / "elapsed-0s"
     before.mkdir(parents=True)

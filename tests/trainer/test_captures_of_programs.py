@@ -6,8 +6,9 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 from qtj_contract import PROFILE_PATH, Capture, CaptureRecord, request_body
-from tests.trainer.processes import REPOSITORY, Trainer, eventually, free_ports
+from tests.trainer.processes import REPOSITORY, Trainer
 from tests.trainer.test_captures import LOGS, steps_of
+from tools.background import free_ports, wait_until
 
 EXAMPLE = REPOSITORY / "examples" / "own_program.py"
 
@@ -47,7 +48,7 @@ def test_a_program_is_captured_on_request(trainer: Trainer, tmp_path: Path) -> N
     process = trainer.start_program(
         EXAMPLE, QTJ_ARTIFACTS_URI=str(tmp_path), QTJ_JOB="qcnn", QTJ_JOB_UID="uid-1", QTJ_METRICS_PORT=str(port)
     )
-    eventually(is_accepted)
+    wait_until(is_accepted)
     ended = process.end()
 
     assert ended.code == 0, ended.errors

@@ -9,9 +9,10 @@ import pytest
 
 from qtj_contract import CaptureRecord
 from qtj_simulator.fused.build import compiler
-from tests.trainer.processes import Ended, Trainer, eventually
+from tests.trainer.processes import Ended, Trainer
 from tests.trainer.test_captures import LOGS, steps_of
 from tests.trainer.test_tensorboard import TensorBoard
+from tools.background import wait_until
 
 CAPTURES = [{"epoch": 2, "steps": 3}, {"step": 9, "steps": 2}]
 SMALL = ("train", "qcnn", "--qubits", "4", "--rounds", "8", "--epochs", "5", "--batch-size", "8")
@@ -67,7 +68,7 @@ def test_the_leader_reports_the_captures_of_all(captured: Captured) -> None:
 def test_tensorboard_finds_them_with_an_entry_for_each_worker(board: TensorBoard) -> None:
     runs = {f"qcnn-uid-1/{name}" for name in ("epoch-2", "step-9")}
 
-    eventually(lambda: set(board.get("plugin/profile/runs")) == runs)
+    wait_until(lambda: set(board.get("plugin/profile/runs")) == runs)
 
     for run in runs:
         hosts = board.get(f"plugin/profile/hosts?run={run}&tag=trace_viewer@")

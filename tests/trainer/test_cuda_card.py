@@ -28,10 +28,10 @@ def pretended(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     found = stand_in(request.param)
     monkeypatch.setenv("QTJ_CUDA_DRIVER", str(found.library))
     monkeypatch.setattr(trust, "Card", lambda name, number: Card(name, lambda *_: b"", number))
-    trust._card.cache_clear()
+    trust.opened_card.cache_clear()
     trust.trusted_card.cache_clear()
     yield found
-    trust._card.cache_clear()
+    trust.opened_card.cache_clear()
     trust.trusted_card.cache_clear()
 
 

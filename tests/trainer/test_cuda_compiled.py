@@ -22,7 +22,7 @@ KERNELS = {
 @pytest.fixture(autouse=True)
 def nvrtc() -> None:
     try:
-        compiler._nvrtc()
+        compiler.nvrtc()
     except UnusableError as problem:
         skip_or_fail(str(problem))
 

@@ -42,10 +42,10 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     found = stand_in(32)
     monkeypatch.setenv("QTJ_CUDA_DRIVER", str(found.library))
     monkeypatch.setattr(trust, "Card", lambda name, number: Card(name, lambda *_: b"", number))
-    trust._card.cache_clear()
+    trust.opened_card.cache_clear()
     trust.trusted_card.cache_clear()
     yield found
-    trust._card.cache_clear()
+    trust.opened_card.cache_clear()
     trust.trusted_card.cache_clear()
 
 

@@ -12,7 +12,8 @@ from qtj_trainer.errors import DivergedError
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.artifacts import arrays_from_bytes, arrays_to_bytes, store_object
 from qtj_trainer.workloads import Arrays
-from tests.trainer.processes import Ended, Trainer, tf_configs
+from tests.trainer.processes import Ended, Trainer
+from tools.background import tf_configs
 
 SLOWLY = ("train", "linear-regression", "--optimizer", "sgd", "--learning-rate", "1.05", "--batch-size", "800")
 """One step an epoch, each of which makes the loss about fivefold: there are checkpoints before it is infinite."""

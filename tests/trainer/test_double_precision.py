@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qtj_simulator import PQC
+from qtj_simulator.engines import Precision
+from qtj_simulator.fused.op import FusedOp
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
 from tests.trainer.double_precision import check
@@ -143,7 +145,7 @@ def test_double_precision_of_a_circuit_beyond_the_engine_is_refused_with_both_re
 
 
 def test_symbols_of_different_types_are_refused() -> None:
-    layer = layer_of(4, dtype="float64")
+    compute = FusedOp(Case(*hybrid_circuit(4)).specification, Precision.DOUBLE)
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="double"):
-        layer._operation(tf.zeros([1, 4], tf.float32), tf.zeros([21], tf.float64))
+        compute(tf.zeros([1, 4], tf.float32), tf.zeros([21], tf.float64))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.trainer.outputs import epochs_in, said_of_resuming
-from tests.trainer.processes import Ended, Process, Trainer, tf_configs
+from tests.trainer.processes import Ended, Process, Trainer
+from tools.background import tf_configs
 
 CIRCUIT = (
     "train", "qcnn", "--qubits=4", "--rounds=4", "--batch-size=4", "--epochs=200",

@@ -9,7 +9,7 @@ import pytest
 
 import qtj_contract as contract
 from qtj_contract.progress_log import read_progress
-from qtj_trainer.program.program_log import show_log
+from qtj_trainer.program.session import show_log
 from qtj_trainer.stored.position import Epoch
 from qtj_trainer.stored.progress_log import epoch_line, log_progress
 

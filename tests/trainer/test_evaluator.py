@@ -11,7 +11,8 @@ import pytest
 
 import qtj_contract as contract
 from tests.trainer.events import read, values
-from tests.trainer.processes import REPOSITORY, Process, Trainer, eventually, free_ports
+from tests.trainer.processes import REPOSITORY, Process, Trainer
+from tools.background import free_ports, wait_until
 
 UID = "uid-1"
 LINE = ("train", "linear-regression", "--examples", "100", "--learning-rate", "0.001")
@@ -96,7 +97,7 @@ def test_an_evaluator_reports_its_progress_and_ends_cleanly_on_sigterm(stopped: 
     before = stopped.checkpoints()
     (port,) = free_ports(1)
     evaluator = stopped.evaluator(*FOREVER, QTJ_METRICS_PORT=str(port))
-    eventually(lambda: "step" in progress_at(port) and progress_at(port).get("activity") == "waiting for checkpoints")
+    wait_until(lambda: "step" in progress_at(port) and progress_at(port).get("activity") == "waiting for checkpoints")
     progress = progress_at(port)
     evaluator.popen.terminate()
     ended = evaluator.end(seconds=30)

@@ -18,7 +18,7 @@ import tensorflow as tf
 import tf_keras
 
 from qtj_simulator import PQC
-from qtj_simulator.fused.engine import lanes, lent_memory
+from qtj_simulator.fused.engine import lent_memory
 from qtj_simulator.fused.library import OPERATIONS, library
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.fused_operation import QUBITS, operation
@@ -177,11 +177,6 @@ def free() -> Iterator[Callable[[int], None]]:
     gc.collect()
     yield library().qtj_assume_free
     library().qtj_assume_free(-1)
-
-
-def states_of(batch: int) -> int:
-    """All of a batch, with a buffer for the one layer that has one."""
-    return -(-batch // lanes()) * lanes() * 2 * (8 << QUBITS)
 
 
 def test_layers_of_one_circuit_keep_states_of_their_own_until_they_are_gone(free: Callable[[int], None]) -> None:

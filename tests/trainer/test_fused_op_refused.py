@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.fused.op import operations
 from tests.trainer.fused_operation import operation
 from tests.trainer.processes import REPOSITORY
 
@@ -67,8 +68,8 @@ def test_what_has_another_rank_is_refused_where_the_graph_is_made() -> None:
 )
 def test_a_damaged_plan_is_a_status(damage: Callable[[bytes], bytes], sentence: str) -> None:
     whole = operation()
-    plan = damage(whole._attributes["plan"])
-    compute = tf.function(lambda: whole._operations.qtj_expectation(tf.zeros([3, 4]), tf.zeros([21]), plan=plan))
+    plan = damage(whole.attributes["plan"])
+    compute = tf.function(lambda: operations().qtj_expectation(tf.zeros([3, 4]), tf.zeros([21]), plan=plan))
 
     with pytest.raises(tf.errors.InvalidArgumentError, match=sentence):
         compute()

@@ -73,7 +73,7 @@ def test_a_function_that_tensorflow_lacks_is_named(load: Load) -> None:
 
 
 def test_a_library_that_could_not_register_fails_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(op, "_registration_problem", lambda: "it cannot register QtjExpectation: closed")
+    monkeypatch.setattr(op, "registration_problem", lambda: "it cannot register QtjExpectation: closed")
 
     with pytest.raises(UnsupportedError, match=r"libqtj_op\.so \(it cannot register QtjExpectation: closed\)"):
         op.operations.__wrapped__()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from qtj_trainer.loop.gradient_statistics import gradient_statistics
+from qtj_trainer.loop.loop import gradient_statistics
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -28,10 +28,10 @@ strategy, _ = start_tensorflow(cluster)
 
 import numpy as np
 import tensorflow as tf
-from qtj_trainer.loop.independent_steps import _of_first
+from qtj_trainer.loop.independent_steps import of_first
 
 mine = np.array([-1e-300, 0.1, np.inf]) if cluster.leads else np.array([2.0, np.nan, 4.0])
-taken = tf.function(lambda each: strategy.run(_of_first, args=(each,)))(mine)
+taken = tf.function(lambda each: strategy.run(of_first, args=(each,)))(mine)
 print("taken", *strategy.experimental_local_results(taken)[0].numpy().tolist(), flush=True)
 leave_together(strategy, cluster)
 """
@@ -85,7 +85,7 @@ def test_a_follower_takes_the_numbers_and_the_weights_of_the_leader(monkeypatch:
         asked.append(mine)
         return tf.constant(np.concatenate([[0.25, 0.5, 0.75], mine[3:] + 1]))
 
-    monkeypatch.setattr(loop, "_of_leader", other_leader)
+    monkeypatch.setattr(loop, "of_leader", other_leader)
 
     assert loop.validate() == (0.25, {"mse": 0.5, "signAccuracy": 0.75})
     assert [each.size for each in asked] == [3 + sum(each.size for each in before)]

@@ -19,6 +19,7 @@ from qtj_contract import statevector_bytes
 from qtj_contract.memory import Circuits, memory_of
 from qtj_simulator import NoisyPQC
 from qtj_simulator.fused.library import library
+from qtj_simulator.fused.op import operations
 from tests.trainer.fused_operation import operation
 from tests.trainer.peak import REPOSITORY, limited
 
@@ -99,7 +100,7 @@ def little() -> Iterator[None]:
 @pytest.mark.usefixtures("little")
 def test_operations_of_tensorflow_say_the_same() -> None:
     compute, inputs, weights = operation(25), tf.zeros([1, 25]), tf.zeros([21])
-    library_of, attributes = compute._operations, compute._attributes
+    library_of, attributes = operations(), compute.attributes
     upstream = tf.ones([1, int(compute(tf.zeros([0, 25]), weights).shape[1])])
 
     for call in (

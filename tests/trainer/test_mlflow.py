@@ -7,7 +7,8 @@ import pytest
 
 from tests.trainer.loops import LOOP, Folder
 from tests.trainer.mlflow_server import Mlflow, serving
-from tests.trainer.processes import Trainer, free_ports
+from tests.trainer.processes import Trainer
+from tools.background import free_ports
 
 KILLED = "epoch.number == 5 and os.kill(os.getpid(), 9)"
 """In the first step after the fourth checkpoint."""

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tf_keras
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.loop.optimizer import _learning_rate, learning_rate_at, optimizer_of
+from qtj_trainer.loop.optimizer import learning_rate, learning_rate_at, optimizer_of
 from qtj_trainer.workloads.options import Optimizer, Options, Schedule
 
 STEPS = 100
@@ -122,7 +122,7 @@ def is_that_of_keras(options: Options, dtype: str, gradients: Sequence[Any]) -> 
     """Whether both are alike within what the betas are rounded by, which Keras takes in single precision."""
 
     def keras() -> Any:
-        rate = _learning_rate(options, STEPS)
+        rate = learning_rate(options, STEPS)
         decay, norm = options.weight_decay or None, options.clip_norm or None
         betas = {"beta_1": options.beta_1, "beta_2": options.beta_2}
         return tf_keras.optimizers.Adam(rate, **betas, weight_decay=decay, global_clipnorm=norm, jit_compile=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj_trainer.program.options_in import options_in
+from qtj_trainer.program.source_record import options_in
 
 
 @pytest.mark.parametrize(

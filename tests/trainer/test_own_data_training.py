@@ -171,7 +171,7 @@ def test_one_worker_and_two_learn_the_same_from_a_bucket_and_are_evaluated_witho
 
 
 def test_a_relative_path_is_seen_from_the_working_directory(trainer: Trainer, tmp_path: Path) -> None:
-    write_csv(trainer._folder / "own.csv")  # the processes work in folders beside it
+    write_csv(trainer.folder / "own.csv")  # the processes work in folders beside it
 
     ended = trainer.run(*TRAINING, "--epochs", "1", "--data", "../own.csv", "--artifacts", str(tmp_path))
 

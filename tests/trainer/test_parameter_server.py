@@ -10,7 +10,8 @@ import pytest
 
 import qtj_contract as contract
 from tests.trainer.outputs import epochs_in
-from tests.trainer.processes import Process, Trainer, eventually, listens, tf_configs
+from tests.trainer.processes import Process, Trainer
+from tools.background import listens, tf_configs, wait_until
 
 Role = tuple[str, int]
 
@@ -37,7 +38,7 @@ class Servers:
     def wait_for(self, role: Role) -> None:
         """Waits until a process listens."""
         config = json.loads(self._configs[role])
-        eventually(lambda: listens(int(config["cluster"][role[0]][role[1]].rpartition(":")[2])))
+        wait_until(lambda: listens(int(config["cluster"][role[0]][role[1]].rpartition(":")[2])))
 
     def kill(self) -> None:
         for process in self.processes.values():

@@ -84,7 +84,7 @@ def test_a_page_in_a_browser_takes_no_profile(replica: Replica, server: HTTPConn
 def test_artifacts_that_cannot_be_written_end_no_training(
     replica: Replica, server: HTTPConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_trainer.replica.captures._PATIENCE", 0.5)
+    monkeypatch.setattr("qtj_trainer.replica.captures.PATIENCE", 0.5)
     (tmp_path / "logs").write_text("a file, and no folder")
 
     with Captures(replica, (), Position()) as taken:

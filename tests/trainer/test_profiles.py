@@ -8,7 +8,8 @@ import tensorflow as tf
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
 from qtj_simulator.fused.build import compiler
-from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer, free_ports, listens, tf_configs
+from tests.trainer.processes import REPOSITORY, Ended, Process, Trainer
+from tools.background import free_ports, listens, tf_configs
 
 CAPTURES = 3
 """Of each worker."""

@@ -1,7 +1,7 @@
 """A program whose job has its result, and which is run again: nothing is left of its checkpoints."""
 
 from tests.trainer.loops import LOOP, Folder
-from tests.trainer.processes import tf_configs
+from tools.background import tf_configs
 
 KILLED = LOOP.replace(
     "program.finish(", "import os\nprogram._training.clear = lambda: os.kill(os.getpid(), 9)\nprogram.finish("

@@ -8,7 +8,7 @@ import pytest
 
 from qtj_trainer.stored.artifacts import arrays_from_bytes
 from tests.trainer.loops import LOOP, Folder, steps_in
-from tests.trainer.processes import free_ports, tf_configs
+from tools.background import free_ports, tf_configs
 
 
 def test_a_loop_stores_weights_by_name_progress_and_a_termination_message(job: Folder) -> None:

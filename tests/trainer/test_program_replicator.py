@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.processes import Ended, Trainer, tf_configs
+from tests.trainer.processes import Ended, Trainer
+from tools.background import tf_configs
 
 LINE = """
 from qtj_trainer import Program

@@ -9,7 +9,8 @@ import pytest
 
 import qtj_contract as contract
 from tests.trainer.loops import Folder
-from tests.trainer.processes import REPOSITORY, Trainer, eventually, free_ports, tf_configs
+from tests.trainer.processes import REPOSITORY, Trainer
+from tools.background import free_ports, tf_configs, wait_until
 
 KERAS = REPOSITORY / "examples" / "own_program.py"
 AT_ONCE = 4
@@ -73,7 +74,7 @@ def test_a_keras_program_that_waits_for_a_peer_answers_and_can_be_told_to_end(
     [port] = free_ports(1)
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_METRICS_PORT": str(port)}
     waiting = trainer.start_program(KERAS, TF_CONFIG=tf_configs(worker=2)["worker", index], **environment)
-    eventually(lambda: activity_at(port) == "connecting", 60)
+    wait_until(lambda: activity_at(port) == "connecting", 60)
 
     waiting.popen.terminate()
 
@@ -83,7 +84,7 @@ def test_a_keras_program_that_waits_for_a_peer_answers_and_can_be_told_to_end(
 def test_a_loop_waits_for_all_workers_and_logs_which_are_missing(job: Folder) -> None:
     leader, follower = tf_configs(worker=2).values()
     early = job.start(TF_CONFIG=leader)
-    eventually(lambda: "waiting for worker 1" in early.errors(), 60)
+    wait_until(lambda: "waiting for worker 1" in early.errors(), 60)
     late = job.start(TF_CONFIG=follower)
 
     ended = [early.end(), late.end()]

@@ -9,7 +9,8 @@ from qtj_simulator.engines import EngineName
 from qtj_simulator.fused import engine
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
-from tests.trainer.processes import Trainer, tf_configs
+from tests.trainer.processes import Trainer
+from tools.background import tf_configs
 
 OPTIONS = QcnnOptions(qubits=4, filters=2)
 

@@ -9,8 +9,9 @@ import qtj_contract as contract
 from qtj_operator.api.job import Job
 from qtj_operator.manifests.pod import replica_pod
 from tests.jobs import a_container, a_template, stored_job
-from tests.trainer.processes import Ended, Trainer, eventually
+from tests.trainer.processes import Ended, Trainer
 from tests.trainer.test_training import FOREVER, SMALL
+from tools.background import wait_until
 
 
 def applied(uid: str, folder: Path, policy: str) -> Job:
@@ -87,7 +88,7 @@ def test_a_config_map_with_other_options_means_another_training(
 
 def test_a_job_that_was_deleted_before_it_had_trained_continues(trainer: Trainer, tmp_path: Path) -> None:
     first = trainer.start("train", "qcnn", *FOREVER, **variables(applied("uid-1", tmp_path, "SameSpec")))
-    eventually(lambda: any(tmp_path.glob("checkpoints/*/*.npz")))
+    wait_until(lambda: any(tmp_path.glob("checkpoints/*/*.npz")))
     first.popen.send_signal(signal.SIGTERM)
     assert first.end().code == 143
 

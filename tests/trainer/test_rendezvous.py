@@ -16,7 +16,7 @@ from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
 from qtj_trainer.replicate.rendezvous import meet
 from qtj_trainer.replicate.terms import Terms
-from tests.trainer.processes import eventually, free_ports, listens
+from tools.background import free_ports, listens, wait_until
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ def test_all_receive_the_message_of_the_leader(clusters: list[Cluster]) -> None:
 
 def test_the_leader_may_come_last(clusters: list[Cluster]) -> None:
     followers = [meeting(cluster) for cluster in clusters[1:]]
-    eventually(lambda: listens(port_of(clusters[1])))
+    wait_until(lambda: listens(port_of(clusters[1])))
 
     assert ended(meeting(clusters[0]), *followers)
 
@@ -92,7 +92,7 @@ def test_a_follower_that_went_away_is_awaited_again(clusters: list[Cluster]) -> 
 
 def test_a_foreign_connection_delays_no_process(clusters: list[Cluster]) -> None:
     follower = meeting(clusters[1])
-    eventually(lambda: listens(port_of(clusters[1])))
+    wait_until(lambda: listens(port_of(clusters[1])))
 
     with socket.create_connection(("127.0.0.1", port_of(clusters[1]))) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n")
@@ -165,7 +165,7 @@ def test_a_follower_that_holds_pythons_lock_after_the_meeting_does_not_delay_the
     members = tuple(Member("worker", index, "127.0.0.1", port) for index, port in enumerate(ports))
     program = FOLLOWER.format(leader=ports[0], follower=ports[1])
     with subprocess.Popen([sys.executable, "-c", program]) as follower:
-        eventually(lambda: listens(ports[1]))
+        wait_until(lambda: listens(ports[1]))
         began = time.monotonic()
 
         meet(Cluster(members[0], members))

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qtj_simulator import PQC
+from qtj_simulator.engines import Precision
+from qtj_simulator.fused.op import FusedOp
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer import differences
 from tests.trainer.circuits import Case, cases
@@ -23,8 +25,8 @@ Array = NDArray[Any]
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}
 
 
-def layer_of(case: Case, dtype: str) -> PQC:
-    return PQC(case.circuit, case.readouts, inputs=case.inputs, weights=case.weights, seed=3, dtype=dtype)
+def operation_of(case: Case, dtype: str) -> FusedOp:
+    return FusedOp(case.specification, Precision.of(dtype))
 
 
 def squares(values: Any) -> Any:
@@ -32,15 +34,18 @@ def squares(values: Any) -> Any:
     return (values - 0.3) ** 2
 
 
-def curvature(layer: PQC, inputs: Array, weights: Array, along: tuple[Array, Array]) -> tuple[tf.Tensor, tf.Tensor]:
+def curvature(
+    case: Case, dtype: str, inputs: Array, weights: Array, along: tuple[Array, Array]
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The product of the loss's matrix of second derivatives and a direction."""
-    symbols = [tf.constant(each, layer.dtype) for each in (inputs, weights)]
-    direction = [tf.constant(each, layer.dtype) for each in along]
+    compute = operation_of(case, dtype)
+    symbols = [tf.constant(each, dtype) for each in (inputs, weights)]
+    direction = [tf.constant(each, dtype) for each in along]
     with tf.GradientTape() as outer:
         outer.watch(symbols)
         with tf.GradientTape() as inner:
             inner.watch(symbols)
-            loss = tf.reduce_sum(squares(layer._operation(*symbols)))
+            loss = tf.reduce_sum(squares(compute(*symbols)))
         slopes = inner.gradient(loss, symbols)
         slope = sum(tf.reduce_sum(one * other) for one, other in zip(slopes, direction, strict=True))
     products: tuple[tf.Tensor, tf.Tensor] = outer.gradient(slope, symbols)
@@ -61,7 +66,7 @@ def test_a_second_derivative_is_that_of_cirq(dtype: str, case: Case, batch: int,
     def loss(step: float) -> float:
         return float(np.sum(squares(case.values(inputs + step * along[0], weights + step * along[1]))))
 
-    products = curvature(layer_of(case, dtype), inputs, weights, along)
+    products = curvature(case, dtype, inputs, weights, along)
 
     found = sum(float(np.sum(one * other)) for one, other in zip(products, along, strict=True))
     size = operations**2 * max(1.0, loss(0))
@@ -88,12 +93,12 @@ def shared_angle() -> Case:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_each_second_derivative_by_a_weight_is_that_of_cirq(dtype: str) -> None:
-    case, layer = shared_angle(), layer_of(shared_angle(), dtype)
+    case, compute = shared_angle(), operation_of(shared_angle(), dtype)
     inputs = tf.constant([[0.3], [-1.1]], dtype)
-    angles = layer.get_weights()[0].astype(float)
+    angles = np.random.default_rng(3).uniform(0, 2 * np.pi, 2)
 
     def loss(weights: tf.Tensor) -> tf.Tensor:
-        return tf.reduce_sum(squares(layer._operation(inputs, weights)))
+        return tf.reduce_sum(squares(compute(inputs, weights)))
 
     found = matrix(loss, tf.constant(angles, dtype))
 
@@ -127,11 +132,11 @@ def second_along(case: Case, inputs: Array, angles: Array, pair: tuple[int, int]
 
 
 def test_hessians_of_a_graph_are_those_of_tapes() -> None:
-    layer = layer_of(shared_angle(), "float64")
+    compute = operation_of(shared_angle(), "float64")
     inputs, weights = tf.constant([[0.3], [-1.1]], tf.float64), tf.constant([0.4, 1.2], tf.float64)
 
     def loss(at: tf.Tensor) -> tf.Tensor:
-        return tf.reduce_sum(squares(layer._operation(inputs, at)))
+        return tf.reduce_sum(squares(compute(inputs, at)))
 
     in_graph = tf.function(lambda at: tf.hessians(loss(at), at)[0])(weights)
 
@@ -161,9 +166,7 @@ def test_a_differential_equation_is_learned() -> None:
 def test_an_empty_batch_has_no_second_derivatives() -> None:
     case = shared_angle()
 
-    by_inputs, by_weights = curvature(
-        layer_of(case, "float32"), np.zeros((0, 1)), np.zeros(2), (np.zeros((0, 1)), np.ones(2))
-    )
+    by_inputs, by_weights = curvature(case, "float32", np.zeros((0, 1)), np.zeros(2), (np.zeros((0, 1)), np.ones(2)))
 
     assert by_inputs.shape == (0, 1)
     np.testing.assert_array_equal(by_weights, np.zeros(2))
@@ -171,22 +174,20 @@ def test_an_empty_batch_has_no_second_derivatives() -> None:
 
 def test_values_after_a_second_derivative_are_what_they_were_before() -> None:
     hybrid = Case(*hybrid_circuit(4))
-    layer = layer_of(hybrid, "float32")
+    compute = operation_of(hybrid, "float32")
     inputs, weights = np.full((3, 4), 0.2), np.full(21, 0.3)
     symbols = tf.constant(inputs, tf.float32), tf.constant(weights, tf.float32)
-    before = layer._operation(*symbols)
+    before = compute(*symbols)
 
-    curvature(layer, inputs, weights, (np.ones_like(inputs), np.ones_like(weights)))
+    curvature(hybrid, "float32", inputs, weights, (np.ones_like(inputs), np.ones_like(weights)))
 
-    np.testing.assert_array_equal(layer._operation(*symbols), before)
+    np.testing.assert_array_equal(compute(*symbols), before)
 
 
 def test_an_angle_that_is_no_number_spoils_the_second_derivatives() -> None:
     case = shared_angle()
 
-    by_inputs, _ = curvature(
-        layer_of(case, "float32"), np.array([[np.nan], [0.3]]), np.zeros(2), (np.ones((2, 1)), np.zeros(2))
-    )
+    by_inputs, _ = curvature(case, "float32", np.array([[np.nan], [0.3]]), np.zeros(2), (np.ones((2, 1)), np.zeros(2)))
 
     assert np.isnan(by_inputs.numpy()[0, 0])
     assert np.isfinite(by_inputs.numpy()[1, 0])
@@ -206,15 +207,15 @@ def test_a_gate_without_a_common_step_of_eigenvalues_is_refused_in_a_sentence() 
     first, second = cirq.LineQubit.range(2)
     a = sympy.Symbol("a")
     circuit = cirq.Circuit(cirq.H.on_each(first, second), (Uneven() ** a)(first, second))
-    layer = layer_of(Case(circuit, [cirq.X(first) * 1.0], [], [a]), "float64")
+    case = Case(circuit, [cirq.X(first) * 1.0], [], [a])
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="the eigenvalues of a gate have no common step"):
-        curvature(layer, np.zeros((1, 0)), np.ones(1), (np.zeros((1, 0)), np.ones(1)))
+        curvature(case, "float64", np.zeros((1, 0)), np.ones(1), (np.zeros((1, 0)), np.ones(1)))
 
 
 @pytest.mark.parametrize("in_a_graph", [False, True])
 def test_a_third_derivative_is_refused_rather_than_wrong(*, in_a_graph: bool) -> None:
-    layer, at = layer_of(shared_angle(), "float64"), tf.constant([0.4, 1.2], tf.float64)
+    compute, at = operation_of(shared_angle(), "float64"), tf.constant([0.4, 1.2], tf.float64)
     inputs = tf.constant([[0.3]], tf.float64)
 
     def third() -> tf.Tensor:
@@ -224,7 +225,7 @@ def test_a_third_derivative_is_refused_rather_than_wrong(*, in_a_graph: bool) ->
                 outer.watch(at)
                 with tf.GradientTape() as inner:
                     inner.watch(at)
-                    total = tf.reduce_sum(layer._operation(inputs, at))
+                    total = tf.reduce_sum(compute(inputs, at))
                 slopes = inner.gradient(total, at)
             curved = outer.gradient(slopes, at)
         return last.gradient(curved, at)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.processes import REPOSITORY, eventually
+from tests.trainer.processes import REPOSITORY
+from tools.background import wait_until
 
 BEGIN = """
 import signal, sys, time
@@ -39,7 +40,7 @@ def ended(folder: Path, program: str, *, stopped: bool = True) -> subprocess.Com
     )
     try:
         if stopped:
-            eventually(lambda: (folder / "ready").exists() or process.poll() is not None)
+            wait_until(lambda: (folder / "ready").exists() or process.poll() is not None)
             process.send_signal(signal.SIGTERM)
         output, errors = process.communicate(timeout=300)
     finally:

@@ -15,7 +15,7 @@ import qtj_contract as contract
 from qtj_trainer import step_clock
 from qtj_trainer.replica.telemetry import Telemetry
 from qtj_trainer.step_clock import StepClock
-from qtj_trainer.stored.checkpoints import State
+from qtj_trainer.stored.checkpoints import Checkpoints, State
 from qtj_trainer.stored.position import Position
 from tests.trainer.test_telemetry import get
 from tools.resume.experiment import Case, Fit
@@ -113,13 +113,13 @@ def test_the_clock_of_a_fit_runs_in_steps_alone(tmp_path: Path, monkeypatch: pyt
         def on_test_batch_end(self, batch: int, logs: object = None) -> None:
             note("evaluation")
 
-    add = fit.training._checkpoints.add
+    add = Checkpoints.add
 
-    def noted(position: Position, state: State) -> str:
+    def noted(checkpoints: Checkpoints, position: Position, state: State) -> str:
         note("checkpoint")
-        return add(position, state)
+        return add(checkpoints, position, state)
 
-    monkeypatch.setattr(fit.training._checkpoints, "add", noted)
+    monkeypatch.setattr(Checkpoints, "add", noted)
     data = np.ones((16, 3)), np.ones(16)
     fit.model.fit(*data, batch_size=8, epochs=2, callbacks=[Watcher(), fit.callback], validation_data=data, verbose=0)
     note("after fit")

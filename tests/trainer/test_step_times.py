@@ -9,9 +9,10 @@ import qtj_contract as contract
 from qtj_trainer.replica.telemetry import Telemetry
 from qtj_trainer.step_clock import StepClock
 from qtj_trainer.step_times import RecentSteps
-from tests.trainer.processes import Trainer, eventually, free_ports, tf_configs
+from tests.trainer.processes import Trainer
 from tests.trainer.sleeping_worker import sleeping_program
 from tests.trainer.test_telemetry import get
+from tools.background import free_ports, tf_configs, wait_until
 
 _TIMES = {"seconds": 1, "own": 1, "steps": 3, "span": 1}
 
@@ -118,7 +119,7 @@ def measured_by(ports: list[int]) -> list[contract.StepTimes]:
         found[:] = [times for port in ports if (times := times_of(port)) is not None and times.steps >= 10]
         return len(found) == len(ports)
 
-    eventually(is_known)
+    wait_until(is_known)
     return found
 
 

@@ -32,7 +32,7 @@ from qtj_trainer.loop.task import Task
 from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
 
-synchronous._CALL_SECONDS = 1000.0
+synchronous.CALL_SECONDS = 1000.0
 work, options = Qcnn(), QcnnOptions(qubits=4, rounds=16, batch_size=4, epochs=2)
 loop = synchronous.Synchronous(Task.of(work, options), strategy)
 needed = {2, 6} if cluster.leads else {4, 5}
@@ -55,7 +55,7 @@ leave_together(strategy, cluster)
 @pytest.fixture(autouse=True)
 def _calls_of_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow this machine is, all steps up to a boundary are in one call."""
-    monkeypatch.setattr(synchronous, "_CALL_SECONDS", 1000.0)
+    monkeypatch.setattr(synchronous, "CALL_SECONDS", 1000.0)
 
 
 def positions_of(loop: Loop, pause: Callable[[int], bool] = lambda _: False) -> list[tuple[Position, bool]]:
@@ -67,7 +67,7 @@ def test_many_steps_in_a_call_train_as_one_by_one(monkeypatch: pytest.MonkeyPatc
     options = options_of(epochs=3, batch_size=2)
     together = loop_of(options)
     positions = positions_of(together)
-    monkeypatch.setattr(synchronous, "_CALL_SECONDS", 0.0)
+    monkeypatch.setattr(synchronous, "CALL_SECONDS", 0.0)
     one_by_one = loop_of(options)
 
     expected = positions_of(one_by_one)
@@ -94,7 +94,7 @@ def test_a_call_ends_where_the_state_is_needed(monkeypatch: pytest.MonkeyPatch) 
             assert loop.is_settled
         if position.step == 5:
             break
-    monkeypatch.setattr(synchronous, "_CALL_SECONDS", 0.0)
+    monkeypatch.setattr(synchronous, "CALL_SECONDS", 0.0)
     other = loop_of(options)
     steps = other.positions(Position(), lambda _: False)
     for _ in range(5):
@@ -148,11 +148,11 @@ def test_a_capture_waits_for_the_end_of_the_call(replica: Replica) -> None:
 
 @pytest.mark.parametrize(("proposed", "taken"), [([3, 5], 3), ([5, 3, 4], 3), ([1, 128], 1), ([128, 128], 128)])
 def test_the_fewest_steps_that_anybody_proposes_are_taken(proposed: list[int], taken: int) -> None:
-    votes = np.zeros(synchronous._MOST_STEPS)
+    votes = np.zeros(synchronous.MOST_STEPS)
     for each in proposed:
         votes[each - 1] += 1
 
-    assert synchronous._fewest(votes) == taken
+    assert synchronous.fewest(votes) == taken
 
 
 def test_processes_take_the_same_calls_and_exchange_once_in_a_step(trainer: Trainer, tmp_path: Path) -> None:

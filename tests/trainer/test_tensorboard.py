@@ -13,7 +13,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from qtj_simulator.fused.build import compiler
-from tests.trainer.processes import Process, Trainer, eventually, free_ports
+from tests.trainer.processes import Process, Trainer
+from tools.background import free_ports, wait_until
 
 FOREVER = ("--qubits", "4", "--rounds", "2", "--epochs", "1000000")
 
@@ -26,7 +27,7 @@ class TensorBoard:
         command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logs), "--port", str(self._port), *options]
         with output.open("w") as file:
             self.process = subprocess.Popen([*command, "--reload_interval", "1"], stdout=file, stderr=file)
-        eventually(lambda: self.process.poll() is not None or self._answers())
+        wait_until(lambda: self.process.poll() is not None or self._answers())
         assert self.process.poll() is None, output.read_text()
 
     def post(self, path: str, body: Any) -> Any:
@@ -66,7 +67,7 @@ def test_tensorboard_shows_the_curves_of_a_training(board: TensorBoard) -> None:
     def curves() -> Any:
         return {run: tags for run, tags in board.get("plugin/scalars/tags").items() if tags}
 
-    eventually(lambda: len(curves()) == len(("train", "validation")))
+    wait_until(lambda: len(curves()) == len(("train", "validation")))
 
     for run, tags in curves().items():
         [(_, step, loss), *_] = board.get(f"plugin/scalars/scalars?run={run}&tag=loss")

@@ -10,8 +10,8 @@ from qtj_trainer.storage import open_store
 from qtj_trainer.stored.position import Epoch
 from qtj_trainer.tensorboard.event_files import Board
 from qtj_trainer.tensorboard.model_summary import ModelSummary
-from tests.trainer.processes import eventually
 from tests.trainer.test_tensorboard import TensorBoard
+from tools.background import wait_until
 
 RATES = {"first": 0.25, "second": 0.5}
 
@@ -41,7 +41,7 @@ def sessions(board: TensorBoard) -> dict[str, Any]:
 
 
 def test_runs_are_compared_by_their_options_and_losses(board: TensorBoard) -> None:
-    eventually(lambda: len(sessions(board)) == len(RATES))
+    wait_until(lambda: len(sessions(board)) == len(RATES))
 
     for name, session in sessions(board).items():
         rate = RATES[name.removeprefix("logs/")]

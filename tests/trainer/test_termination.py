@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.outputs import progress_of
-from tests.trainer.processes import Trainer, eventually
+from tests.trainer.processes import Trainer
+from tools.background import wait_until
 
 # No checkpoint by epoch or step falls due: the one that is found was made because of the signal.
 TRAINING = ("train", "qcnn", "--qubits", "4", "--rounds", "30", "--batch-size", "2", "--epochs", "4")
@@ -17,7 +18,7 @@ RARELY = ("--checkpoint-every", "1000")
 def test_a_training_told_to_end_loses_no_step(trainer: Trainer, tmp_path: Path, size: int) -> None:
     arguments = (*TRAINING, *RARELY, "--artifacts", str(tmp_path))
     leader, *_ = trainer.alone.start_cluster(size, *arguments, QTJ_JOB_UID="uid-1")
-    eventually(lambda: (progress_of(leader).step or 0) > 50)
+    wait_until(lambda: (progress_of(leader).step or 0) > 50)
     leader.popen.send_signal(signal.SIGTERM)
     stopped = leader.end()
     step = max(int(file.name[:9]) for file in tmp_path.glob("checkpoints/uid-1/*.npz"))

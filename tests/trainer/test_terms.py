@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from qtj_trainer.replicate.terms import difference
-from tests.trainer.processes import Ended, Trainer, tf_configs
+from tests.trainer.processes import Ended, Trainer
+from tools.background import tf_configs
 
 
 def ended_together(trainer: Trainer, *of_each: tuple[str, ...]) -> list[Ended]:

@@ -9,7 +9,7 @@ import pytest
 from qtj_trainer.tracking.content import Point
 from qtj_trainer.tracking.requests import RefusedError, UnreachableError
 from qtj_trainer.tracking.tracker import Tracker
-from tests.trainer.processes import eventually
+from tools.background import wait_until
 
 
 class Run:
@@ -65,7 +65,7 @@ def test_the_run_is_opened_before_its_first_epoch() -> None:
     run = Run()
     begun(run)
 
-    eventually(lambda: run.asked == 1)
+    wait_until(lambda: run.asked == 1)
 
 
 def test_epochs_of_earlier_attempts_come_first() -> None:
@@ -95,11 +95,11 @@ def test_a_server_that_is_back_gets_everything_once(caplog: pytest.LogCaptureFix
     run = Run(down)
     tracker = begun(run)
     tracker.add(epoch(1))
-    eventually(lambda: run.asked > 2)
+    wait_until(lambda: run.asked > 2)
     run.fails = None
     tracker.add(epoch(2))
 
-    eventually(lambda: run.got == [1, 2])
+    wait_until(lambda: run.got == [1, 2])
     tracker.add(epoch(3))
     tracker.finish(epoch(3), {})
 
@@ -115,7 +115,7 @@ def test_a_server_that_refuses_is_not_asked_again(
 ) -> None:
     run = Run(fails)
     tracker = begun(run)
-    eventually(lambda: bool(caplog.records))
+    wait_until(lambda: bool(caplog.records))
     tracker.add(epoch(1))
 
     tracker.flush()
@@ -129,7 +129,7 @@ def test_the_end_asks_a_server_that_is_down_once_more_and_does_not_wait() -> Non
     run = Run(down)
     tracker = Tracker(run, "MLflow at lab", pause=300)
     tracker.begin([])
-    eventually(lambda: run.asked == 1)
+    wait_until(lambda: run.asked == 1)
     tracker.add(epoch(1))
     began = time.monotonic()
 

@@ -4,7 +4,8 @@ import re
 
 from tests.trainer.loops import Folder
 from tests.trainer.odd_servers import answering, hanging
-from tests.trainer.processes import Ended, free_ports
+from tests.trainer.processes import Ended
+from tools.background import free_ports
 
 TRACKED = """
 import time

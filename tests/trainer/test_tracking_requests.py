@@ -8,7 +8,7 @@ from qtj_trainer.tracking.mlflow import MlflowRun
 from qtj_trainer.tracking.requests import RefusedError, UnreachableError
 from qtj_trainer.tracking.settings import experiment_of, mlflow_of
 from tests.trainer.odd_servers import answering
-from tests.trainer.processes import free_ports
+from tools.background import free_ports
 
 
 def send(uri: str, **variables: str) -> None:

@@ -16,7 +16,8 @@ import qtj_contract as contract
 from qtj_contract.inference_result import result_uri
 from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_simulator.fused.build import compiler
-from tests.trainer.processes import Ended, Process, Trainer, eventually, free_ports, listens
+from tests.trainer.processes import Ended, Process, Trainer
+from tools.background import free_ports, listens, wait_until
 
 ACCEPTED_MSE = 0.29
 ACCEPTED_SIGN_ACCURACY = 0.92
@@ -258,7 +259,7 @@ def test_a_worker_that_waits_for_others_can_be_told_to_stop(trainer: Trainer) ->
     waiting = trainer.start(
         "train", "qcnn", TF_CONFIG=json.dumps({"cluster": members, "task": {"type": "worker", "index": 1}})
     )
-    eventually(lambda: listens(port))
+    wait_until(lambda: listens(port))
 
     waiting.popen.send_signal(signal.SIGTERM)
 

@@ -53,7 +53,7 @@ except jax.errors.JaxRuntimeError as problem:
 def attributes(dtype: str = "float32") -> dict[str, Any]:
     groups = Groups(CASE.circuit, CASE.readouts, inputs=CASE.inputs, weights=CASE.weights, threads=1)
     calls = xla.CompiledGroups(groups).engine(np.dtype(dtype), apart=False)
-    return {**calls._attributes, "layer": np.int64(1 << 40)}  # a circuit that nobody has opened
+    return {**calls.attributes, "layer": np.int64(1 << 40)}  # a circuit that nobody has opened
 
 
 def call_of_values() -> Any:
@@ -88,7 +88,7 @@ def test_the_code_of_the_manual_exports_a_function_and_its_second_derivatives(tm
 def test_only_wide_circuits_need_a_processor_with_the_same_vectors(qubits: int) -> None:
     line = cirq.LineQubit.range(qubits)
     groups = Groups(cirq.Circuit(cirq.X.on_each(*line)), [cirq.Z(line[0])], threads=1)
-    given = xla.CompiledGroups(groups).engine(np.dtype("float32"), apart=False)._attributes | {"variant": "baseline"}
+    given = xla.CompiledGroups(groups).engine(np.dtype("float32"), apart=False).attributes | {"variant": "baseline"}
     nothing = jnp.empty((1, 0)), jnp.empty(0)
     assert xla.can_call()
     call = jax.ffi.ffi_call("qtj_simulator.values", xla.results_of("values", 1, nothing))

@@ -57,7 +57,7 @@ class _EngineCalls:
     def __init__(self, engine: Engine, readouts: int) -> None:
         self._readouts = readouts
         opening = engine.opening
-        self._attributes = {
+        self.attributes = {
             "keep_bytes": np.uint64(opening.keep_bytes),
             "layer": np.int64(opening.layer),
             "plan": np.frombuffer(opening.plan, np.uint8),
@@ -77,7 +77,7 @@ class _EngineCalls:
 
     def _call(self, method: str, *given: Array) -> Any:
         results = results_of(method, self._readouts, given)
-        return jax.ffi.ffi_call(_name(method), results)(*given, **self._attributes)
+        return jax.ffi.ffi_call(_name(method), results)(*given, **self.attributes)
 
 
 def once_for_groups(function: Callable[..., Any]) -> Callable[..., Any]:

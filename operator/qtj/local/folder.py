@@ -115,18 +115,19 @@ class Folder:
         return value if isinstance(value, kind) else None
 
     @property
-    def changed(self) -> float:
-        """When its record was written last, in seconds since 1970; 0 without one."""
-        try:
-            return (self.path / _RECORD).stat().st_mtime
-        except OSError:
-            return 0.0
+    def changed(self) -> int:
+        """When its record was written last, in nanoseconds since 1970; 0 without one."""
+        return self._written(_RECORD)
 
     @property
     def claimed(self) -> int:
         """When a `qtj run` took it last, in nanoseconds since 1970; 0 if none has."""
+        return self._written(_MARK)
+
+    def _written(self, name: str) -> int:
+        """Returns when a file of the folder was written last, in nanoseconds since 1970; 0 if there is none."""
         try:
-            return (self.path / _MARK).stat().st_mtime_ns
+            return (self.path / name).stat().st_mtime_ns
         except OSError:
             return 0
 

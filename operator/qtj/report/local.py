@@ -45,7 +45,7 @@ def run_content(run: RecordedRun, now: datetime) -> Content:
     record = replace(found.record, weights_bytes=_size(weights))
     owners = _owners(run.job["metadata"], status)
     found = with_programs(replace(found, record=record), folder.absolute().as_uri(), read_file, owners)
-    end = now if run.folder.is_active else datetime.fromtimestamp(run.folder.changed, UTC)
+    end = now if run.folder.is_active else datetime.fromtimestamp(run.folder.changed / 1e9, UTC)
     return with_course(found, status, moments_of(events_of(run.folder), activities_of(folder)), end)
 
 

@@ -83,6 +83,6 @@ class StoredTrials:
 
 def _is_newer(page: Path, folder: Folder) -> bool:
     try:
-        return page.stat().st_mtime >= folder.changed
+        return page.stat().st_mtime_ns >= folder.changed
     except OSError:
         return False

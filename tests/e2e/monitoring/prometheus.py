@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from tests.controller.apiserver import free_port
+from tools.background import free_port
 
 __all__ = ["Prometheus", "Target", "configured", "running"]
 

@@ -11,8 +11,8 @@ import tensorflow as tf
 import tensorflow_quantum
 import tf_keras
 
+from bench.tutorials import seeded
 from qtj_simulator import tfq
-from tests.trainer.tfq_drop_in.tutorials import seeded
 
 FIRST, SECOND = cirq.GridQubit.rect(1, 2)
 ANGLES = sympy.symbols("a b")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.trainer.processes import free_ports
+from tools.background import free_ports
 
 PROGRAM = """
 import sys

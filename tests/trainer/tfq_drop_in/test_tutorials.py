@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow_quantum
 
+from bench.tutorials import TUTORIALS, Tutorial
 from qtj_simulator import tfq
-from tests.trainer.tfq_drop_in.tutorials import TUTORIALS, Tutorial
 
 TOLERANCES = {"values": 1e-5, "gradient": 2e-3, "sampled": 0.06}
 """By how a result begins. TensorFlow Quantum takes gradients by differences in single precision; 0.06 is more than five

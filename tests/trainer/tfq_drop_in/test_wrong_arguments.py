@@ -11,8 +11,8 @@ import sympy
 import tensorflow as tf
 import tensorflow_quantum
 
+from bench.tutorials import seeded
 from qtj_simulator import tfq
-from tests.trainer.tfq_drop_in.tutorials import seeded
 
 FIRST, SECOND = cirq.GridQubit.rect(1, 2)
 ANGLE = sympy.Symbol("angle")

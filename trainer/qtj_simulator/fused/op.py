@@ -18,7 +18,7 @@ from qtj_simulator.fused.program import compile_plans
 from qtj_simulator.fused.shape import Shape, Tuning, tunings_for
 from qtj_simulator.specification import Specification
 
-__all__ = ["FusedOp", "operations"]
+__all__ = ["FusedOp", "operations", "registration_problem"]
 
 
 class FusedOp:
@@ -26,6 +26,11 @@ class FusedOp:
 
     The operation has the plan with it, for all processors and batches: a graph can be saved, and run by other
     processes, once they have loaded `OPERATIONS`.
+
+    Attributes:
+        circuit: The circuit, prepared for planning.
+        plan: How this processor computes it.
+        attributes: What the operations of TensorFlow take beside their tensors.
     """
 
     def __init__(self, asked: Specification, precision: Precision = Precision.SINGLE) -> None:
@@ -43,15 +48,15 @@ class FusedOp:
         self.circuit = fused_circuit(asked)
         self.plan = self.circuit.plan(Tuning(lanes(precision.variant)))
         self._readouts = len(asked.readouts)
-        self._attributes: dict[str, Any] = {
+        self.attributes: dict[str, Any] = {
             "plan": packed(compile_plans(_plans(self.circuit, self.plan, precision))),
             "layer": next(LAYERS),
         }
-        finalize(self, library().qtj_rest, self._attributes["layer"])
+        finalize(self, library().qtj_rest, self.attributes["layer"])
 
     def __call__(self, inputs: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
         """Returns (batch, readouts) for (batch, inputs) and (weights,): float32, or float64 in double precision."""
-        values = self._operations.qtj_expectation(inputs, weights, **self._attributes)
+        values = self._operations.qtj_expectation(inputs, weights, **self.attributes)
         values.set_shape([None, self._readouts])  # a shape function in C cannot see the plan
         return values
 
@@ -76,7 +81,7 @@ def operations() -> Any:
     loaded: Any = None
     try:
         loaded = tf.load_op_library(str(OPERATIONS))
-        cause = _registration_problem()
+        cause = registration_problem()
     except tf.errors.OpError as problem:
         cause = problem.message
     except AttributeError as problem:  # it was built by an earlier version
@@ -89,7 +94,7 @@ def operations() -> Any:
     )
 
 
-def _registration_problem() -> str | None:
+def registration_problem() -> str | None:
     """Returns why the library could not register its operations when it was loaded."""
     problem = ctypes.CDLL(str(OPERATIONS)).qtj_op_problem
     problem.restype = ctypes.c_char_p

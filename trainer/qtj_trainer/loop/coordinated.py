@@ -19,12 +19,15 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_trainer.loop.batches import batch_at, steps_per_epoch
+from qtj_trainer.loop.batches import batch_at, batches, steps_per_epoch
 from qtj_trainer.loop.loop import Boundary, Loop, Numbers, Report, Scored
+from qtj_trainer.loop.synchronous import Synchronous
 from qtj_trainer.loop.task import Task
 from qtj_trainer.replicate.strategy import is_of_worker
+from qtj_trainer.workloads import Workload
+from qtj_trainer.workloads.options import Options
 
-__all__ = ["Coordinated"]
+__all__ = ["Coordinated", "load_operations"]
 
 _STEPS_FOR_EACH_WORKER = 2
 """Scheduled steps: one that is computed and one that waits, so that no worker waits for the coordinator."""
@@ -110,3 +113,15 @@ def _fetched(fetch: Callable[[], Any]) -> Any:
                 raise
             previous = problem
         time.sleep(_PAUSE)
+
+
+def load_operations(workload: Workload, options: Options) -> None:
+    """Loads the TensorFlow operations of a workload's model in a worker or a parameter server.
+
+    These run graphs that the coordinator has built. Operations that are not part of TensorFlow are in libraries, which
+    are loaded when such a graph is first built. So this builds the graphs of a training step and an evaluation step, as
+    the coordinator does, and discards them.
+    """
+    examples = workload.encode(workload.split(options).training, options)
+    loop = Synchronous(Task(workload, options, examples, examples), tf.distribute.get_strategy())
+    loop.trace(next(iter(batches(examples, 1))))

@@ -19,7 +19,7 @@ from qtj_trainer.loop.synchronous import Synchronous
 from qtj_trainer.loop.task import Task
 from qtj_trainer.loop.variables import assign
 
-__all__ = ["IndependentSteps"]
+__all__ = ["IndependentSteps", "of_first"]
 
 
 class IndependentSteps(Synchronous):
@@ -27,12 +27,15 @@ class IndependentSteps(Synchronous):
 
     Args:
         strategy: That of all processes, with one replica in each of them.
+
+    Attributes:
+        of_leader: Returns the leader's numbers for those of this process; all processes must call it.
     """
 
     def __init__(self, task: Task, strategy: tf.distribute.Strategy) -> None:
         super().__init__(task, tf.distribute.get_strategy())
         self._all = strategy
-        self._of_leader = tf.function(lambda mine: strategy.run(_of_first, args=(mine,)), autograph=False)
+        self.of_leader = tf.function(lambda mine: strategy.run(of_first, args=(mine,)), autograph=False)
 
     @property
     def devices(self) -> int:
@@ -50,7 +53,7 @@ class IndependentSteps(Synchronous):
         state = [self._read(each) for each in self._variables]
         # Exact: weights are in single or double precision, and a number of steps is below 2^53.
         mine = np.concatenate([np.asarray(each, np.float64).ravel() for each in (numbers, *state)])
-        leaders = self._all.experimental_local_results(self._of_leader(mine))[0].numpy()
+        leaders = self._all.experimental_local_results(self.of_leader(mine))[0].numpy()
         if not np.array_equal(mine, leaders):
             ends = np.cumsum([len(numbers), *(each.size for each in state)])[:-1]
             parts = np.split(leaders, ends)[1:]
@@ -59,7 +62,7 @@ class IndependentSteps(Synchronous):
         return [float(each) for each in leaders[: len(numbers)]]
 
 
-def _of_first(mine: tf.Tensor) -> tf.Tensor:
+def of_first(mine: tf.Tensor) -> tf.Tensor:
     """Returns the numbers of the first replica, which is the leader's. All replicas must call it."""
     context = tf.distribute.get_replica_context()
     leads = tf.equal(context.replica_id_in_sync_group, 0)

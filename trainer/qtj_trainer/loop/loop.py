@@ -7,7 +7,7 @@ chooses (`Coordinated`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from qtj_trainer.arrays.diverged import check_number, check_weights
 from qtj_trainer.errors import UserError
 from qtj_trainer.loop.batches import Batch, are_padded, batch_length, steps_per_epoch
-from qtj_trainer.loop.gradient_statistics import gradient_statistics
 from qtj_trainer.loop.optimizer import learning_rate_at, optimizer_of
 from qtj_trainer.loop.readouts import all_readouts, in_places
 from qtj_trainer.loop.step_report import Layout, Measured
@@ -31,7 +30,7 @@ from qtj_trainer.stored.checkpoints import State
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads import Examples
 
-__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored"]
+__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored", "gradient_statistics"]
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -294,3 +293,16 @@ class Loop(ABC):
     def _examples_since(self, first: int) -> int:
         """Returns the number of examples from a step to the end of its epoch."""
         return len(self._task.training) - (first % self.steps) * self._task.options.batch_size
+
+
+def gradient_statistics(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Returns mean and variance of each gradient, in turn: (2 * gradients,).
+
+    `tf.nn.moments` takes twice as many operations, which are what the step of a small circuit consists of.
+    """
+    return tf.stack([number for each in gradients for number in _moments(each)])
+
+
+def _moments(gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    mean = tf.reduce_mean(gradient)
+    return mean, tf.reduce_mean(tf.math.squared_difference(gradient, mean))

@@ -20,7 +20,7 @@ import tf_keras
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Optimizer, Options, Schedule
 
-__all__ = ["learning_rate_at", "optimizer_of"]
+__all__ = ["learning_rate", "learning_rate_at", "optimizer_of"]
 
 
 class Adam(tf_keras.optimizers.Adam):  # type: ignore[misc]  # Keras has no types
@@ -85,7 +85,7 @@ def optimizer_of(options: Options, steps: int) -> Any:
     """
     make, settings = _OPTIMIZERS[options.optimizer](options)
     return make(
-        _learning_rate(options, steps),
+        learning_rate(options, steps),
         weight_decay=options.weight_decay or None,
         global_clipnorm=options.clip_norm or None,
         # XLA would compile the optimizer in each process, for no gain: it has 70 numbers to update.
@@ -96,11 +96,12 @@ def optimizer_of(options: Options, steps: int) -> Any:
 
 def learning_rate_at(step: int, options: Options, steps: int) -> float:
     """Returns the learning rate of a step, counted from 0, in a training of `steps` steps."""
-    rate = _learning_rate(options, steps)
+    rate = learning_rate(options, steps)
     return float(rate(step)) if callable(rate) else rate
 
 
-def _learning_rate(options: Options, steps: int) -> float | Callable[[tf.Tensor | int], tf.Tensor]:
+def learning_rate(options: Options, steps: int) -> float | Callable[[tf.Tensor | int], tf.Tensor]:
+    """Returns the learning rate for Keras: a number, or a function of the step."""
     if options.warmup_steps >= steps:
         have = f"{steps} step{'s' if steps > 1 else ''}"
         raise UserError(f"--warmup-steps is {options.warmup_steps} and the training has {have}: lower it")

@@ -26,12 +26,12 @@ from qtj_trainer.loop.loop import Boundary, Loop, Numbers, Report
 from qtj_trainer.loop.task import Task
 from qtj_trainer.workloads import Examples
 
-__all__ = ["Synchronous"]
+__all__ = ["CALL_SECONDS", "MOST_STEPS", "Synchronous", "fewest"]
 
-_CALL_SECONDS = 0.1
+CALL_SECONDS = 0.1
 """How long the steps of one call may take: for so long SIGTERM waits."""
 
-_MOST_STEPS = 128
+MOST_STEPS = 128
 """How many steps a call takes at most."""
 
 
@@ -67,16 +67,16 @@ class Synchronous(Loop):
             self._step_seconds = seconds / count
             if is_measured:  # otherwise the call was compiled
                 self.clock.recent.add(seconds, exchange_seconds() - waited, count)
-            for self._ahead, report in zip(reversed(range(count)), rows[:, :-_MOST_STEPS], strict=True):
+            for self._ahead, report in zip(reversed(range(count)), rows[:, :-MOST_STEPS], strict=True):
                 yield report
             step += count
-            count = _fewest(rows[-1, -_MOST_STEPS:])
+            count = fewest(rows[-1, -MOST_STEPS:])
 
     def _proposal(self, step: int, last: int, is_boundary: Boundary) -> int:
         """Returns how many steps this process proposes for a call that begins after `step` steps."""
         if is_boundary(step):
             return 1
-        most = min(_MOST_STEPS, last - step, int(_CALL_SECONDS / self._step_seconds))
+        most = min(MOST_STEPS, last - step, int(CALL_SECONDS / self._step_seconds))
         return next((count for count in range(1, most) if is_boundary(step + count)), max(1, most))
 
     def _train_some(self, training: Iterator[Batch], count: tf.Tensor, proposed: tf.Tensor) -> tf.Tensor:
@@ -91,7 +91,7 @@ class Synchronous(Loop):
 
     def _propose(self, batch: Batch, proposed: tf.Tensor) -> tf.Tensor:
         """Runs one replica's part of a step, and proposes how many steps the next call takes."""
-        return self._train(batch, tf.one_hot(proposed - 1, _MOST_STEPS))
+        return self._train(batch, tf.one_hot(proposed - 1, MOST_STEPS))
 
     def _score_all(self) -> Iterator[tuple[Numbers, dict[str, Numbers]]]:
         for _ in range(steps_per_epoch(len(self._task.held_out), self._task.options.batch_size)):
@@ -135,6 +135,6 @@ class Synchronous(Loop):
         return iterator
 
 
-def _fewest(proposals: NDArray[Any]) -> int:
+def fewest(proposals: NDArray[Any]) -> int:
     """Returns the fewest steps that anybody proposes: (steps,), how many replicas propose 1, 2, ... steps."""
     return 1 + int(np.flatnonzero(proposals)[0])

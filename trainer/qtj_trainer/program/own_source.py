@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import count, takewhile
 from pathlib import Path
 
@@ -89,13 +90,14 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
     if not used:
         return str(_DEFAULT), ""
     after, newest = str(_folder(used[-1] + 1)), sorted(map(_folder, used), key=_last_stored)[::-1]
-    alike = (each for each in newest if _changes(each, source, but_epochs=True) == [])
+    record = cache(lambda folder: recorded_in(open_store(str(folder))))
+    alike = (each for each in newest if _changes(record(each), source, but_epochs=True) == [])
     last = next(alike, newest[0])
-    changed = _changes(last, source)
+    changed = _changes(record(last), source)
     words = "it may be of another program" if changed is None else "; ".join(changed)
     if environment.get(RESUME):
         return str(last), f"{RESUME}=1 continues the training in {last}" + (f" ({words})" if words else "")
-    same = next((each for each in newest if _changes(each, source) == []), None)
+    same = next((each for each in newest if _changes(record(each), source) == []), None)
     if same and not (same / _RESULT).exists():
         return str(same), ""
     if (last / _RESULT).exists():
@@ -106,9 +108,11 @@ def _next_folder(source: ProgramSource | None, environment: Mapping[str, str]) -
     return after, f"{words}: this is a new training in {after}, and {RESUME}=1 would continue the one in {last}"
 
 
-def _changes(folder: Path, source: ProgramSource | None, *, but_epochs: bool = False) -> list[str] | None:
-    """Returns what differs from the program of the training in a folder; None if one of the two is not known."""
-    number, earlier = recorded_in(open_store(str(folder)))
+def _changes(
+    record: tuple[int, Mapping[str, ProgramSource]], source: ProgramSource | None, *, but_epochs: bool = False
+) -> list[str] | None:
+    """Returns what differs from the program of an earlier training; None if one of the two is not known."""
+    number, earlier = record
     if source is None or not number:
         return None
     if but_epochs:

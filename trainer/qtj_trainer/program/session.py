@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions
@@ -19,7 +19,6 @@ from qtj_trainer.errors import TrainerError
 from qtj_trainer.program.folder_lock import release
 from qtj_trainer.program.own_source import place_of, running_source
 from qtj_trainer.program.process_owner import owns_process
-from qtj_trainer.program.program_log import show_log
 from qtj_trainer.program.source_record import SourceRecord
 from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replica.replica import Replica
@@ -32,7 +31,7 @@ from qtj_trainer.stored.extension import RESUME, extension_of
 from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.tracer import patch_tracer
 
-__all__ = ["Session"]
+__all__ = ["Session", "show_log"]
 
 _INTERRUPTED = "interrupted: the same command continues from the last checkpoint"
 _INTERRUPTED_UNKNOWN = f"interrupted: {RESUME}=1 and the same command continue from the last checkpoint"
@@ -193,3 +192,25 @@ class Session:
         """Sends the last epochs. The process may not have joined its job yet."""
         if replica := getattr(self, "replica", None):
             replica.tracked.flush()
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Tells our handler from the user's."""
+
+
+def show_log(*, leads: bool) -> None:
+    """Shows the log of this package on stderr, unless the program has set up logging, now or later.
+
+    Args:
+        leads: Whether this process leads. The others log only warnings and errors.
+    """
+    if any(isinstance(each, _Handler) for each in log.handlers):
+        return  # of an earlier program of this process
+    handler = _Handler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.addFilter(lambda _: not logging.getLogger().handlers)  # otherwise a line would appear twice
+    log.addHandler(handler)
+    if not leads:
+        log.setLevel(logging.WARNING)
+    elif log.level == logging.NOTSET:
+        log.setLevel(logging.INFO)

@@ -7,7 +7,7 @@ add_imports    once the program has imported what it trains with, and again when
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +19,11 @@ from qtj_contract.program_source import ProgramSource, read_code
 from qtj_contract.stored_source import FOLDER, newest, origin_name, programs_from, stored_files
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.libraries import imported_versions
-from qtj_trainer.program.options_in import options_in
 from qtj_trainer.program.running_code import is_code_of, not_imported, running_code
 from qtj_trainer.replica.tracked import About
 from qtj_trainer.storage import Store
 
-__all__ = ["SourceRecord", "changes_of", "recorded_in"]
+__all__ = ["SourceRecord", "changes_of", "options_in", "recorded_in"]
 
 log = logging.getLogger("qtj_trainer")
 
@@ -186,3 +185,28 @@ def _root_of(source: ProgramSource) -> Path:
     """Returns the folder of a program's modules."""
     path = getattr(sys.modules["__main__"], "__file__", None)
     return Path(path).resolve().parents[source.script.count("/")] if path else Path.cwd()
+
+
+def options_in(arguments: Sequence[str]) -> dict[str, str]:
+    """Returns the options by their names, and what is none as `arguments`.
+
+    Which options have a value, only the program knows. So a word after an option counts as its value, unless it begins
+    with a minus and is no number.
+    """
+    found: dict[str, str] = {}
+    others: list[str] = []
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        name, sign, value = word.lstrip("-").partition("=")
+        if not _is_option(word):
+            others.append(word)
+        elif sign:
+            found[name] = value
+        else:
+            found[name] = words.pop(0) if words and not _is_option(words[0]) else "true"
+    return {**found, **({"arguments": " ".join(others)} if others else {})}
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word.strip("-") != "" and not word[1:2].isdecimal() and word[1:2] != "."

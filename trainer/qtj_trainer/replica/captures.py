@@ -30,9 +30,9 @@ from qtj_trainer.replicate.cluster import Member
 from qtj_trainer.stored.position import Position
 from qtj_trainer.stored.run_name import run_name
 
-__all__ = ["Captures", "planned_captures"]
+__all__ = ["PATIENCE", "Captures", "planned_captures"]
 
-_PATIENCE = 30.0
+PATIENCE = 30.0
 """Seconds in which the leader looks for the files of its peers, and for which the end of a training waits."""
 
 log = logging.getLogger("qtj_trainer")
@@ -135,7 +135,7 @@ class Captures:
         self._stop()
         for each in self._waiting:
             self._record(self._never_started(each))
-        deadline = time.monotonic() + 2 * _PATIENCE
+        deadline = time.monotonic() + 2 * PATIENCE
         for thread in self._storing:
             thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -216,7 +216,7 @@ class Captures:
             except TrainerError as problem:
                 log.warning("the profile %s of %s is not stored: %s", files.name, self._me, problem)
             if self._replica.cluster.leads:
-                self._record(files.record(self._replicas, _PATIENCE))
+                self._record(files.record(self._replicas, PATIENCE))
 
         thread = threading.Thread(target=work, name="captures", daemon=True)
         self._storing.append(thread)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import qtj_contract as contract
+from qtj_contract.predictions import KEPT_PREDICTIONS, Predictions
 from qtj_trainer.arrays.metrics import finite
 from qtj_trainer.errors import UserError
 from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.predictions import predictions_of
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
 from qtj_trainer.stored.predictions import store_predictions
@@ -23,7 +23,7 @@ from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
 if TYPE_CHECKING:
     from qtj_trainer.workloads.options import Options
 
-__all__ = ["infer"]
+__all__ = ["infer", "predictions_of"]
 
 log = logging.getLogger("qtj_trainer")
 
@@ -102,3 +102,16 @@ def _predict(
     with inputs_named(examples):
         outputs = [model(Batch(*batch).cut().inputs, training=False).numpy() for batch in taken]
     return examples.labels, np.concatenate(outputs)
+
+
+def predictions_of(workload: Workload, options: "Options", labels: NDArray[Any], outputs: NDArray[Any]) -> Predictions:
+    """Returns the predictions that a workload derives from its model's outputs."""
+    answers = workload.answers(labels[:KEPT_PREDICTIONS], outputs[:KEPT_PREDICTIONS])
+    finite = np.isfinite(answers.scores)
+    return Predictions(
+        classes=workload.classes(options),
+        labels=answers.labels.tolist(),
+        predictions=[each if good else None for each, good in zip(answers.predictions.tolist(), finite, strict=True)],
+        scores=answers.scores.tolist(),
+        examples=len(labels),
+    )

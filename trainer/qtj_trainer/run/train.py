@@ -155,7 +155,7 @@ def _serve(run: Run) -> None:
 
     prepare_tensorflow()
 
-    from qtj_trainer.run.operations import load_operations
+    from qtj_trainer.loop.coordinated import load_operations
 
     load_operations(run.workload, run.options)
     server = serve(replica.cluster, profiler_port=replica.profiler_port)

@@ -10,7 +10,6 @@ import tf_keras
 from tensorboard.plugins.hparams import api_pb2, summary
 
 from qtj_trainer.stored.exported import circuit_layers
-from qtj_trainer.tensorboard.model_graph import graph_of
 
 __all__ = ["ModelSummary", "write_success", "write_summary"]
 
@@ -48,7 +47,7 @@ def write_summary(found: ModelSummary, name: str, run: Any, train: Any, step: in
         if found.drawing:
             tf.summary.text("circuit", f"```\n{found.drawing}\n```")
         try:
-            tf.summary.graph(graph_of(found.model))
+            tf.summary.graph(_graph_of(found.model))
             for layer, pixels in _pictures(found.model):
                 tf.summary.image(f"model/circuit/{layer}", pixels[None])
         except Exception as problem:  # noqa: BLE001  a gate may be of any class, and training must not end for a picture
@@ -80,3 +79,30 @@ def _pictures(model: tf_keras.Model) -> Iterator[tuple[str, Any]]:
         if circuit not in seen:
             seen.append(circuit)
             yield layer.name, picture(circuit)
+
+
+def _graph_of(model: tf_keras.Model) -> Any:
+    """Returns the layers of a model as a graph, with the shapes that they return, for TensorBoard's page of graphs.
+
+    A trace of the model would show each of TensorFlow's operations instead. And a process that traces on its own may
+    take part in an exchange for which its peers do not wait.
+    """
+    graph = tf.compat.v1.GraphDef()
+    for layer in model.layers:
+        node = graph.node.add(name=layer.name, op=type(layer).__name__)
+        node.input.extend(_names_before(layer, model))
+        for shape in _shapes(layer):
+            node.attr["_output_shapes"].list.shape.append(tf.TensorShape(shape).as_proto())
+    return graph
+
+
+def _names_before(layer: tf_keras.layers.Layer, model: tf_keras.Model) -> list[str]:
+    """Returns the names of the layers of the model whose values a layer takes."""
+    mine = {each.name for each in model.layers}
+    before = [each for node in layer.inbound_nodes for each in tf.nest.flatten(node.inbound_layers)]
+    return list(dict.fromkeys(each.name for each in before if each.name in mine))
+
+
+def _shapes(layer: tf_keras.layers.Layer) -> list[tuple[int | None, ...]]:
+    shapes = layer.output_shape
+    return shapes if isinstance(shapes, list) else [shapes]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from qtj_simulator.fused.cuda.unusable import UnusableError
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "nvrtc"]
 
 _SOURCES = Path(__file__).parent / "native"
 _NVRTC = (("cuda_nvrtc", "libnvrtc.so.12"), ("cu13", "libnvrtc.so.13"))
@@ -35,7 +35,7 @@ def compiled(architecture: int, bits: int, *, portable: bool = False) -> bytes:
 
 
 def _compiled(architecture: int, bits: int, *, portable: bool) -> bytes:
-    library = _nvrtc()
+    library = nvrtc()
     known = _architectures(library)
     portable = portable or architecture not in known
     newest = max((each for each in known if each <= architecture), default=min(known))
@@ -80,8 +80,12 @@ def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     return text.raw
 
 
-def _nvrtc() -> ctypes.CDLL:
-    """Loads NVRTC: that of its wheel, or the machine's."""
+def nvrtc() -> ctypes.CDLL:
+    """Loads NVRTC: that of its wheel, or the machine's.
+
+    Raises:
+        UnusableError: There is neither.
+    """
     found = importlib.util.find_spec("nvidia")
     folders = (found.submodule_search_locations if found else None) or ()
     for package, name in _NVRTC:

@@ -13,7 +13,7 @@ from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import FusedCircuit, fused_circuit
 from qtj_simulator.specification import specified
 
-__all__ = ["compare", "trusted_card"]
+__all__ = ["compare", "opened_card", "trusted_card"]
 
 _CLOSE = {32: 1e-4, 64: 1e-9}
 """How far values and gradients, which are about 1, may differ, by the bits of a number."""
@@ -23,7 +23,8 @@ _BATCH = 5
 
 
 @cache
-def _card(driver: str, number: int) -> Card:
+def opened_card(driver: str, number: int) -> Card:
+    """Returns a card, opened once in a process."""
     return Card(driver, number=number)
 
 
@@ -39,7 +40,7 @@ def trusted_card(driver: str, bits: int, number: int = 0) -> Card:
     Raises:
         UnusableError: If there is none, or it computes something else.
     """
-    card = _card(driver, number)
+    card = opened_card(driver, number)
     compare(card, bits)
     return card
 

@@ -6,17 +6,18 @@ are those of the test cluster (`python -m tools.cluster tools` builds them), or 
 
 import json
 import os
-import socket
+import ssl
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
-from tests.controller.direct import Direct, unverified
+from tools.background import free_port, process_running, wait_until
 from tools.cluster.tools import KUBERNETES, program
 
 __all__ = [
@@ -26,11 +27,8 @@ __all__ = [
     "apiserver_command",
     "etcd_command",
     "find_programs",
-    "free_port",
-    "process_running",
     "ready",
     "unverified",
-    "wait_until",
 ]
 
 READY_SECONDS = 120.0
@@ -48,6 +46,24 @@ current-context: test
 """
 _LONE = ("--disable-admission-plugins=ServiceAccount",)
 """Nobody creates service accounts here."""
+_JOBS = ("apis/quantumtraining.dev/v1beta1", "quantumtrainingjobs")
+_RESOURCES = {
+    "qtj": _JOBS,
+    "pod": ("api/v1", "pods"),
+    "pods": ("api/v1", "pods"),
+    "service": ("api/v1", "services"),
+    "configmaps": ("api/v1", "configmaps"),
+    "deployment": ("apis/apps/v1", "deployments"),
+    "deployments": ("apis/apps/v1", "deployments"),
+}
+"""What tests ask for often, and where an API server has it."""
+_CREATED = {
+    "QuantumTrainingJob": "quantumtrainingjobs",
+    "Pod": "pods",
+    "Event": "events",
+    "Namespace": "namespaces",
+}
+_MANAGED = "--show-managed-fields"
 
 
 @dataclass(frozen=True)
@@ -102,8 +118,80 @@ class ApiServer:
         words = ("--type=merge", f"--patch={patch}", "--subresource=status")
         self.kubectl("patch", resource, name, "-n", namespace, *words)
 
-    def _direct(self) -> Direct:
-        return Direct(self.url, self.token)
+    def _direct(self) -> "_Direct":
+        return _Direct(self.url, self.token)
+
+
+class _Direct:
+    """What kubectl would ask an API server for, each start of which takes a tenth of a second of processor time.
+
+    Args:
+        url: Where the server is.
+        token: That of an administrator.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._token = token
+
+    def get(self, words: Sequence[str]) -> dict[str, Any] | None:
+        """Returns what `kubectl get` would with these words; None where only kubectl knows."""
+        match [word for word in words if word != _MANAGED]:
+            case [resource, "-n", namespace] if resource in _RESOURCES:
+                name = ""
+            case [resource, name, "-n", namespace] if resource in _RESOURCES:
+                name = f"/{name}"
+            case _:
+                return None
+        group, plural = _RESOURCES[resource]
+        try:
+            found = self._send("GET", f"{group}/namespaces/{namespace}/{plural}{name}")
+        except HTTPError:
+            return None  # kubectl says why
+        kind = {"kind": found["kind"].removesuffix("List"), "apiVersion": found["apiVersion"]}
+        if not name:
+            found["items"] = [{**kind, **item} for item in found["items"]]
+        for item in [found] if name else found["items"]:
+            if _MANAGED not in words:
+                item["metadata"].pop("managedFields", None)
+        return found
+
+    def create(self, manifest: Mapping[str, Any]) -> bool:
+        """Creates an object; returns False where only kubectl can say why not."""
+        if manifest["kind"] not in _CREATED:
+            return False
+        version, namespace = manifest["apiVersion"], manifest["metadata"].get("namespace")
+        folder = f"{'apis' if '/' in version else 'api'}/{version}" + (f"/namespaces/{namespace}" if namespace else "")
+        query = "fieldManager=kubectl-create&fieldValidation=Strict"
+        try:
+            self._send("POST", f"{folder}/{_CREATED[manifest['kind']]}?{query}", manifest)
+        except HTTPError:
+            return False
+        return True
+
+    def set_status(self, resource: str, namespace: str, name: str, status: Mapping[str, object]) -> bool:
+        """Changes a status; returns False where only kubectl can say why not."""
+        if resource not in _RESOURCES:
+            return False
+        group, plural = _RESOURCES[resource]
+        path = f"{group}/namespaces/{namespace}/{plural}/{name}/status?fieldManager=kubectl-patch"
+        try:
+            self._send("PATCH", path, {"status": status})
+        except HTTPError:
+            return False
+        return True
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        request = urllib.request.Request(
+            f"{self._url}/{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self._token}", "Content-Type": kind},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=60, context=unverified()) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
 
 
 def find_programs() -> Programs | None:
@@ -162,25 +250,6 @@ class Machine:
         return path
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-def wait_until(holds: Any, seconds: float, what: str) -> None:
-    """Waits until `holds()` is true.
-
-    Raises:
-        AssertionError: It was not in time.
-    """
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}"
-        time.sleep(0.1)
-
-
 def etcd_command(path: str, folder: Path, port: int, peers: int) -> Sequence[str]:
     """Returns how etcd is started, alone and on the loopback address."""
     client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
@@ -224,25 +293,6 @@ def apiserver_command(path: str, folder: Path, store: int, port: int, tokens: Ma
     )
 
 
-@contextmanager
-def process_running(
-    argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
-) -> Iterator["subprocess.Popen[bytes]"]:
-    """Runs a program until the context ends; Ctrl-C at a terminal does not reach it, so that it can be of use last."""
-    with (
-        log.open("w") as output,
-        subprocess.Popen(argv, env=environment, stdout=output, stderr=output, start_new_session=True) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
 def ready(url: str, token: str = TOKEN) -> bool:
     """Tells whether an API server is ready."""
     request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": f"Bearer {token}"})
@@ -251,3 +301,11 @@ def ready(url: str, token: str = TOKEN) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
+
+
+@cache
+def unverified() -> ssl.SSLContext:
+    """Returns what accepts the certificate that an API server has made for itself."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from tests.controller.apiserver import KUBECONFIG, free_port, process_running, wait_until
-from tests.controller.large_jobs import just_below, large, selecting, suspended
-from tests.controller.operator_process import QTJ, environment
-from tests.controller.served import served
+from bench.scale.large_jobs import just_below, large, selecting, suspended
+from bench.scale.process import cpu_seconds, peak_mib
+from tools.api_server import KUBECONFIG, TOKEN
+from tools.background import free_port, process_running, wait_until
+from tools.cluster.paths import REPO
+from tools.served import served
 
 if TYPE_CHECKING:
     import subprocess
@@ -35,7 +37,6 @@ _SECONDS = 900.0
 _JOBS: Mapping[str, Callable[..., bytes]] = {"large": large, "just_below": just_below, "suspended": suspended}
 _SERVICES = "services"
 _NOW = "2026-01-01T00:00:00Z"
-_ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -131,15 +132,14 @@ def measured(folder: Path, job: str, number: int, strangers: int = 0, services: 
     """
     port, own, cost = free_port(), free_port(), Cost()
     url, kubeconfig, log = f"http://127.0.0.1:{port}", folder / "kubeconfig", folder / "operator.log"
-    kubeconfig.write_text(KUBECONFIG.format(url=url, token="token"))
+    kubeconfig.write_text(KUBECONFIG.format(url=url, token=TOKEN))
     answering = (sys.executable, "-m", __name__, str(port), job, str(number), str(services))
-    command = (*QTJ, "operator", "--port", str(own))
+    command = (sys.executable, "-m", "qtj_operator", f"--port={own}")
+    alone = {key: value for key, value in os.environ.items() if not key.startswith(("KUBE", "QTJ_"))}
     with ExitStack() as stack:
-        there = {**os.environ, "PYTHONPATH": str(_ROOT)}
-        stack.enter_context(process_running(answering, folder / "server.log", there))
+        stack.enter_context(process_running(answering, folder / "server.log", {**alone, "PYTHONPATH": str(REPO)}))
         wait_until(lambda: _got(f"{url}/reasons") is not None, 20, "the server")
-        env = environment(folder, KUBECONFIG=str(kubeconfig))
-        process = stack.enter_context(process_running(command, log, env))
+        process = stack.enter_context(process_running(command, log, {**alone, "KUBECONFIG": str(kubeconfig)}))
         wait_until(lambda: _got(f"http://127.0.0.1:{own}/healthz") is not None, 60, "the operator")
         stack.enter_context(_checks(own, cost))
         wait_until(lambda: len(_reasons(url)) == number or _ended(process, log), _SECONDS, "a status of each job")
@@ -149,8 +149,7 @@ def measured(folder: Path, job: str, number: int, strangers: int = 0, services: 
             with suppress(OSError):  # a newer one has its place
                 one.sendall(UNFINISHED)
         wait_until(lambda: _got(f"http://127.0.0.1:{own}/healthz") is not None, 20, "an answer beside the strangers")
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-        cost.mib = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+        cost.mib = peak_mib(process.pid)
         cost.reasons = _reasons(url)
     return cost
 
@@ -162,13 +161,9 @@ def _reasons(url: str) -> list[str]:
 
 def _is_calm(pid: int) -> bool:
     """Looks at a process for half a second, and tells whether it has hardly used a processor."""
-    before = _ticks(pid)
+    before = cpu_seconds(pid)
     time.sleep(0.5)
-    return _ticks(pid) - before < 0.1 * 0.5 * os.sysconf("SC_CLK_TCK")
-
-
-def _ticks(pid: int) -> int:
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    return cpu_seconds(pid) - before < 0.1 * 0.5
 
 
 def _ended(process: "subprocess.Popen[bytes]", log: Path) -> bool:
@@ -199,7 +194,7 @@ def _checks(port: int, cost: Cost) -> Iterator[None]:
 def _got(url: str) -> bytes | None:
     """Returns what answers; None where nothing does."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  of this machine
             body: bytes = answer.read()
             return body
     except OSError:

@@ -107,8 +107,8 @@ prefetch: $(STAMP)
 
 .PHONY: long-tests long-lives long-soak long-e2e
 long-tests: $(STAMP) packages
-	@which qemu-aarch64-static aarch64-linux-gnu-gcc > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
-	  || apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
+	@which qemu-aarch64-static aarch64-linux-gnu-gcc clang > /dev/null 2>&1 || ! command -v apt-get > /dev/null \
+	  || apt-get install -y -qq --no-install-recommends clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static > /dev/null
 	@for stage in unit trainer long; do $(call PROGRAMS,$$stage); done
 	@$(MAKE) .venv-docs/installed || [ -z "$${CI:-}" ]
 	@$(MAKE) .venv-torch/installed || [ -z "$${CI:-}" ]
@@ -390,6 +390,8 @@ requirements: $(STAMP) ## Pin anew what pyproject.toml asks for (UPGRADE=--upgra
 	$(COMPILE) pyproject.toml --extra bench -o requirements/bench.txt
 	@# What MLflow's server imports, for the tests. The package `mlflow` brings four times as much.
 	printf 'aiohttp\nalembic\nflask\nflask-cors\ngraphene\nhuey\nmlflow-skinny>=3\nnumpy\nsqlalchemy\n' | $(COMPILE) - -o requirements/mlflow.txt
+	@# What the simulator is tested with beside the versions that TensorFlow Quantum needs.
+	printf 'cirq-core>=1.7\njax>=0.12\nnumpy>=2.5\n' | $(COMPILE:3.11=3.13) - -o requirements/newest.txt
 	echo 'torch>=2.6' | $(COMPILE) - -c requirements/dev.txt -o requirements/torch.txt
 	printf 'flaky\npytest\npytest-mock\npytest-xdist\n' | $(COMPILE) trainer/qtj_simulator/pyproject.toml --extra pennylane - \
 	  -c requirements/dev.txt -o requirements/pennylane.txt

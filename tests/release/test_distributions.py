@@ -61,6 +61,22 @@ by_inputs, by_weights = engine.gradients(*given, numpy.ones((2, 1)))
 print(*engine.values(*given).ravel(), *by_inputs.ravel(), *by_weights)
 """
 
+BROUGHT = """
+from importlib.metadata import distribution, distributions
+from packaging.requirements import Requirement
+
+needed, queue = set(), ["numpy", "cirq-core"]
+while queue:
+    name = queue.pop()
+    if name not in needed:
+        needed.add(name)
+        asked = map(Requirement, distribution(name).requires or [])
+        queue += [each.name.lower() for each in asked if not each.marker or each.marker.evaluate({"extra": ""})]
+print(*sorted({each.name.lower() for each in distributions()} - needed))
+ours = [each for each in distributions() if each.name.startswith("quantumtrainingjob")]
+print(sum(file.locate().stat().st_size for each in ours for file in each.files))
+"""
+
 PROGRAM = """
 import numpy
 from qtj_trainer import Program
@@ -251,6 +267,13 @@ def test_the_simulator_alone_computes_a_gradient(simulator: Path) -> None:
     assert [float(each) for each in ended.stdout.split()] == pytest.approx(
         [*map(math.cos, angles), *slopes, sum(slopes)], abs=1e-12
     )
+
+
+def test_the_simulator_brings_numpy_and_cirq_alone(simulator: Path) -> None:
+    beside, size = subprocess.check_output([simulator, "-I", "-c", BROUGHT], text=True).splitlines()
+
+    assert beside == "quantumtrainingjob-contract quantumtrainingjob-simulator"
+    assert int(size) < 10e6
 
 
 def test_a_layer_of_the_simulator_alone_says_what_it_needs(simulator: Path) -> None:

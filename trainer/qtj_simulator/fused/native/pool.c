@@ -65,7 +65,8 @@ static void *work(void *argument) {
 
 /* A forked child has none of its parent's threads. */
 static void forget(void) {
-    workers = pending = 0;
+    workers = 0;
+    pending = 0;
     job_number = 0;
     pthread_mutex_init(&entrance, NULL);
     pthread_mutex_init(&lock, NULL);

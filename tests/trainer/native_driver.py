@@ -1,6 +1,5 @@
 """The native engine in a program of its own, for processors and tools that Python does not run with."""
 
-import ctypes
 import os
 import shlex
 import subprocess
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.build import SOURCES, build
 from qtj_simulator.fused.engine import Engine
-from qtj_simulator.fused.library import library
 from qtj_simulator.fused.packed import packed
 from qtj_simulator.fused.plan import Plan
 from qtj_simulator.fused.program import compile_plans
@@ -116,12 +114,5 @@ def in_python(engine: Engine, numbers: Numbers) -> Array:
     inputs, weights, upstream = numbers
     values = engine.values(inputs, weights)
     first = engine.gradients(inputs, weights, upstream)
-    second = [np.zeros_like(each) for each in numbers]
-    at, along = _pointers(inputs, weights), _pointers(inputs, np.zeros_like(weights))
-    handle, addresses = engine._handle, [ctypes.c_void_p(upstream.ctypes.data), along, _pointers(*second)]
-    assert not library().qtj_curvature(handle, ctypes.c_long(len(inputs)), at, *addresses)
+    second = engine.curvature(inputs, weights, upstream, (inputs, np.zeros_like(weights)))
     return np.concatenate([each.ravel() for each in (values, *first, *second)])
-
-
-def _pointers(*arrays: Array) -> ctypes.Array[ctypes.c_void_p]:
-    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))

@@ -51,6 +51,25 @@ def test_help_and_validation_need_no_extra() -> None:
     assert (helped.returncode, validated.returncode) == (0, 0), helped.stderr + validated.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "mine"), ("report", "mine", "other"), ("report", "--scaling", "mine", "other"), ("report",),
+        ("status", "mine"), ("logs", "mine"), ("events", "mine"), ("top",), ("list",), ("prune",), ("attach", "mine"),
+        ("profile", "mine"), ("stop", "mine"),
+    ],
+)  # fmt: skip
+def test_what_is_about_this_machine_needs_no_extra(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    ended = bare_qtj(*arguments)
+
+    assert "extra" not in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_plan_reads_the_limits_of_this_machine_without_the_trainer() -> None:
     planned = bare_qtj("plan", str(REPOSITORY / "examples/qcnn.yaml"))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from qtj_simulator.torch import TorchLayer
 from tests.torch.cases import CASE, drawn, function_of
@@ -82,6 +83,42 @@ def test_an_exported_program_has_its_own_circuit_or_none_in_another_process(tmp_
 
     assert "has a circuit that this process has not made" in refused
     np.testing.assert_allclose(ast.literal_eval(values), layer(drawn(3, 2)).tolist(), atol=1e-12)
+
+
+IN_A_GRAPH = {
+    "compiled": lambda slope: torch.compile(slope, backend="eager"),
+    "compiled whole": lambda slope: torch.compile(slope, backend="aot_eager", fullgraph=True),
+    "traced": make_fx,
+}
+
+
+@pytest.mark.parametrize("kind", IN_A_GRAPH)
+@pytest.mark.parametrize("transform", [torch.func.jacfwd, torch.func.hessian])
+def test_forward_mode_in_a_graph_is_refused_and_never_zero(kind: str, transform: Any) -> None:
+    torch.compiler.reset()
+    rows = drawn(3, 2)
+    slope = IN_A_GRAPH[kind](transform(lambda weights: FUNCTION(rows, weights).sum()))
+
+    with pytest.raises(Exception, match="no forward mode in a graph"):
+        slope(drawn(2))
+
+
+def test_forward_mode_of_a_graph_is_refused_and_never_zero() -> None:
+    rows, along = drawn(3, 2), torch.ones(3, 2, dtype=torch.float64)
+    layer = TorchLayer(CASE.circuit, CASE.readouts, inputs=CASE.inputs, weights=CASE.weights, dtype=torch.float64)
+    exported = torch.export.export(layer, (rows,)).module()
+
+    with pytest.raises(NotImplementedError, match="no forward mode in a graph"):
+        torch.func.jvp(exported, (rows,), (along,))
+    with pytest.raises(NotImplementedError, match="no forward mode in a graph"):
+        torch.func.linearize(layer, rows)
+
+
+def test_a_trace_has_the_circuit_and_not_its_values() -> None:
+    traced = make_fx(FUNCTION)(drawn(3, 2), drawn(2))
+    others = -drawn(3, 2), 3 * drawn(2)
+
+    assert torch.equal(traced(*others), FUNCTION(*others))
 
 
 def test_a_vmap_within_is_that_of_a_loop() -> None:

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pennylane as qml
 import pytest
+import tensorflow as tf
 from pennylane import numpy as pnp
 from pennylane.devices import ExecutionConfig
 from pennylane.exceptions import DeviceError, QuantumFunctionError
@@ -314,6 +315,37 @@ def test_what_it_does_not_have_is_refused_in_a_sentence() -> None:
         qml.QNode(circuit, device)(not_unitary=True)
     with pytest.raises(ValueError, match="float16"):
         SimulatorDevice(wires=1, dtype="float16")
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_an_angle_that_is_no_number_is_named_and_gives_no_nan() -> None:
+    def circuit(angles: Any) -> Any:
+        qml.RX(angles[0], 0)
+        qml.CRX(angles[1], [0, 1])
+        return qml.expval(qml.Z(1))
+
+    node = qml.QNode(circuit, SimulatorDevice(wires=3))
+    with pytest.raises(DeviceError, match=r"an angle of RX on wires \[0\] is not a finite number"):
+        node(np.array([np.nan, 0.3]))
+    with pytest.raises(DeviceError, match="not a finite number"):
+        qml.metric_tensor(node)(pnp.array([0.4, 0.3], requires_grad=True))
+
+
+@pytest.mark.filterwarnings("ignore:Support for the TensorFlow interface is deprecated")
+def test_tensorflow_has_the_slopes_of_examples_beside_an_angle_of_all() -> None:
+    def slopes(device: Any) -> Any:
+        def circuit(inputs: Any, weight: Any) -> Any:
+            qml.RX(inputs, 0)
+            qml.RY(weight, 0)
+            return qml.expval(qml.Z(0))
+
+        inputs, weight = tf.Variable([0.1, 0.2, 0.3], dtype=tf.float64), tf.Variable(0.5, dtype=tf.float64)
+        with tf.GradientTape() as tape:
+            values = qml.QNode(circuit, device)(inputs, weight)
+        return tape.gradient(values, [inputs, weight])
+
+    for found, known in zip(*map(slopes, pair()), strict=True):
+        np.testing.assert_allclose(found, known, atol=1e-9)
 
 
 def test_slopes_by_what_is_no_angle_are_refused_and_never_zero() -> None:

@@ -243,3 +243,28 @@ def test_a_traceback_of_a_program_starts_with_its_own_line(trainer: Trainer, tmp
     assert "ValueError: mine" in ended.errors
     assert "program.py" in ended.errors.splitlines()[1]
     assert "session.py" not in ended.errors
+
+
+BUFFERED = """
+import io, sys
+hook = sys.excepthook
+
+def show(*error):
+    errors, sys.stderr = sys.stderr, io.StringIO()
+    hook(*error)
+    errors.write(sys.stderr.getvalue())
+
+sys.excepthook = show
+"""
+
+
+def test_a_traceback_is_shown_by_a_library_that_collects_it_first(trainer: Trainer, tmp_path: Path) -> None:
+    """As torch.distributed.init_process_group does, to write the rank before each line."""
+    program = replaced("state.w += 1", "raise ValueError('mine')").replace(
+        "for epoch in", f"{BUFFERED}\nfor epoch in", 1
+    )
+
+    ended = run(trainer, tmp_path, program)
+
+    assert ended.code == 1
+    assert "ValueError: mine" in ended.errors

@@ -12,7 +12,8 @@ from weakref import WeakSet, WeakValueDictionary
 import cirq
 import torch
 from torch import Tensor
-from torch.autograd import Function
+from torch.autograd import Function, forward_ad
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from qtj_simulator.groups import Groups
 from qtj_simulator.specification import Readouts, Specification, Symbols, specified
@@ -159,7 +160,7 @@ class _Expectation:
         rows, shared = inputs.to(wide), weights.to(wide)
         if rows.ndim != 2:
             rows = rows.reshape(prod(rows.shape[:-1]), self.groups.inputs)
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or get_proxy_mode():
             values = _compiled(rows, shared, _name_of(self))
         else:
             values = _Values.apply(rows, shared, self.groups)
@@ -316,7 +317,17 @@ _ALIVE: WeakSet[_Expectation] = WeakSet()
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name_of(expectation: _Expectation) -> str:
+    _refuse_forward_mode()
     return expectation.name
+
+
+def _refuse_forward_mode() -> None:
+    """PyTorch takes the slopes of an operator of ours in forward mode as 0, and says nothing."""
+    if forward_ad._current_level >= 0:  # noqa: SLF001  there is no public way to ask
+        raise NotImplementedError(
+            "qtj_simulator.torch has no forward mode in a graph, such as torch.compile of jvp, jacfwd or hessian: call"
+            " the function without torch.compile, or use torch.func.jacrev"
+        )
 
 
 def _named(name: str) -> Groups:
@@ -332,6 +343,7 @@ def _named(name: str) -> Groups:
 
 @torch.library.custom_op("qtj_simulator::values", mutates_args=())  # type: ignore[untyped-decorator]
 def _compiled(x: Tensor, w: Tensor, circuit: str) -> Tensor:
+    _refuse_forward_mode()
     values: Tensor = _on_arrays(_named(circuit).values, x, w)
     return values
 

@@ -17,7 +17,6 @@ from qtj.report.files import is_stream, report_written, write_chosen
 from qtj.runs.folders import PAGE
 from qtj.studies.compare import baseline_of
 from qtj.studies.content import study_content
-from qtj.studies.on_cluster import study_on_cluster
 from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.stored_trials import linked_content
 from qtj.studies.table import study_data, trials_csv
@@ -90,6 +89,8 @@ def cluster_study_report(name: str, namespace: str | None, asked: Asked) -> str 
     Raises:
         InputError: There is no cluster, it refuses, or the study can never run; or as in `study_report`.
     """
+    from qtj.studies.on_cluster import study_on_cluster  # needs the extra `operator`
+
     if (found := study_on_cluster(name, namespace)) is None:
         return None
     spec, status = found

@@ -183,7 +183,7 @@ def read(tape: Tape) -> Circuit:
         if operator.name == "GlobalPhase":
             phase = phase - _number(operator.data[0])
         elif operator.name in _POWERS:
-            angles.append(_number(operator.data[0]) / pi)
+            angles.append(_angle(operator) / pi)
             gates.append(Placed(tuple(operator.wires), operator.name, is_input=angles[-1].ndim > 0))
             places.append(place)
         elif operator.name != "Identity":
@@ -193,6 +193,16 @@ def read(tape: Tape) -> Circuit:
 
 def _number(value: Any) -> Array:
     return np.asarray(value, np.float64)
+
+
+def _angle(operator: Any) -> Array:
+    angle = _number(operator.data[0])
+    if not np.isfinite(angle).all():
+        raise DeviceError(
+            f"qtj.simulator: an angle of {operator.name} on wires {operator.wires.tolist()} is not a finite number:"
+            " look for what has computed it"
+        )
+    return angle
 
 
 def _matrix(operator: Any) -> bytes:

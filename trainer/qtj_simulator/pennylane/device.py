@@ -30,7 +30,10 @@ Array = NDArray[Any]
 _GRADIENTS = {"adjoint", "best", "device"}
 """The differentiation methods of a QNode for which the engine's gradients are taken."""
 
-_JAX = {qml.math.Interface.JAX, qml.math.Interface.JAX_JIT}
+_ONE_BY_ONE = {
+    qml.math.Interface.JAX, qml.math.Interface.JAX_JIT, qml.math.Interface.TF, qml.math.Interface.TF_AUTOGRAPH,
+}  # fmt: skip
+"""JAX wants Jacobians, of one example each, and TensorFlow slopes that all have one shape."""
 
 
 @simulator_tracking
@@ -91,8 +94,8 @@ class SimulatorDevice(Device):  # type: ignore[misc]  # PennyLane carries no typ
             config,
             gradient_method="adjoint",
             use_device_gradient=True,
-            # One call of the engine, also for many examples. JAX wants Jacobians, of one example each.
-            use_device_jacobian_product=config.interface not in _JAX,
+            # One call of the engine, also for many examples.
+            use_device_jacobian_product=config.interface not in _ONE_BY_ONE,
             grad_on_execution=False,
         )
 

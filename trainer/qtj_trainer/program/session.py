@@ -4,6 +4,7 @@ In a notebook, or in a module that another program imports, nothing of the proce
 handled as before, a mistake raises its error, and the end of the program is not that of the process.
 """
 
+import io
 import json
 import logging
 import sys
@@ -142,6 +143,8 @@ class Session:
         self, kind: type[BaseException], problem: BaseException, traceback: TracebackType | None
     ) -> None:
         """Ends a program after an error that it has not caught. The loss of a peer asks for a retry."""
+        if isinstance(sys.stderr, io.StringIO) and sys.__stderr__:  # PyTorch's own hook calls this one so
+            sys.stderr = sys.__stderr__
         try:
             with self._peers_watched():
                 raise problem  # noqa: TRY301  the context manager translates it

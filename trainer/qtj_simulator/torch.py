@@ -323,7 +323,7 @@ def _name_of(expectation: _Expectation) -> str:
 
 def _refuse_forward_mode() -> None:
     """PyTorch takes the slopes of an operator of ours in forward mode as 0, and says nothing."""
-    if forward_ad._current_level >= 0:  # noqa: SLF001  there is no public way to ask
+    if getattr(forward_ad, "_current_level", -1) >= 0:  # there is no public way to ask
         raise NotImplementedError(
             "qtj_simulator.torch has no forward mode in a graph, such as torch.compile of jvp, jacfwd or hessian: call"
             " the function without torch.compile, or use torch.func.jacrev"

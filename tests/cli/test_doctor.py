@@ -74,6 +74,18 @@ def test_an_address_that_a_run_refuses_is_refused_before_anything_is_checked(
     assert ended.sentences[0].startswith(f"--artifacts {address or 'is empty'}")
 
 
+@pytest.mark.parametrize(("has_trainer", "level"), [(True, Level.WARNING), (False, Level.MISSING)])
+def test_who_trains_in_another_framework_lacks_nothing(
+    monkeypatch: pytest.MonkeyPatch, has_trainer: bool, level: Level
+) -> None:
+    monkeypatch.setattr(software, "missing", lambda _: ["tensorflow"])
+    monkeypatch.setattr(software, "find_spec", lambda _: object() if has_trainer else None)
+
+    finding = run_check("[trainer]", software.CHECKS["[trainer]"])
+
+    assert (finding.level, "tensorflow, needed to train the project's own models" in finding.message) == (level, True)
+
+
 def test_an_import_that_takes_too_long_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(software, "IMPORT_SECONDS", 0.01)
 

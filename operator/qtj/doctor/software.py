@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.util import find_spec
 
 from qtj.doctor.finding import Finding, Level
 from qtj.local.extras import EXTRAS, install_command, missing
@@ -45,15 +46,16 @@ def _extra(name: str) -> Finding:
     lacking, check = missing(name), f"[{name}]"
     if not lacking:
         return Finding(check, Level.OK, f"everything is installed to {EXTRAS[name]}")
-    level = Level.MISSING if name == "trainer" else Level.WARNING
+    # Programs in other frameworks need the trainer without its extra.
+    level = Level.MISSING if name == "trainer" and not find_spec("qtj_trainer") else Level.WARNING
     more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
     what = f"not installed: {', '.join(lacking[:_NAMED])}{more}, needed to {EXTRAS[name]}"
     return Finding(check, level, what, install_command(name))
 
 
-def _with_trainer(check: str, look: Callable[[], Finding]) -> Finding:
-    """Runs a check that needs the extra trainer. If the extra is missing, only one check reports that."""
-    if missing("trainer"):
+def _with(module: str, check: str, look: Callable[[], Finding]) -> Finding:
+    """Runs a check that needs a module of the extra trainer. Only the check of extras reports what is missing."""
+    if find_spec(module) is None:
         return Finding(check, Level.WARNING, "not checked, without the extra trainer")
     return look()
 
@@ -79,7 +81,7 @@ def _engine() -> Finding:
 
 def artifacts(uri: str) -> Finding:
     """Writes an object with a new name to the place of the artifacts, and deletes it."""
-    return _with_trainer("artifacts", partial(_written, uri))
+    return _with("qtj_trainer", "artifacts", partial(_written, uri))
 
 
 def _written(uri: str) -> Finding:
@@ -107,7 +109,7 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
 
 CHECKS: Mapping[str, Callable[[], Finding]] = {
     **{f"[{name}]": partial(_extra, name) for name in EXTRAS},
-    "TensorFlow": partial(_with_trainer, "TensorFlow", _tensorflow),
-    "engine": partial(_with_trainer, "engine", _engine),
+    "TensorFlow": partial(_with, "tensorflow", "TensorFlow", _tensorflow),
+    "engine": partial(_with, "qtj_simulator", "engine", _engine),
 }
 """The checks, by the name at the beginning of their line."""

@@ -107,11 +107,13 @@ def _predict(
 def predictions_of(workload: Workload, options: "Options", labels: NDArray[Any], outputs: NDArray[Any]) -> Predictions:
     """Returns the predictions that a workload derives from its model's outputs."""
     answers = workload.answers(labels[:KEPT_PREDICTIONS], outputs[:KEPT_PREDICTIONS])
-    finite = np.isfinite(answers.scores)
+    are_numbers = np.isfinite(answers.scores)
     return Predictions(
         classes=workload.classes(options),
         labels=answers.labels.tolist(),
-        predictions=[each if good else None for each, good in zip(answers.predictions.tolist(), finite, strict=True)],
+        predictions=[
+            each if good else None for each, good in zip(answers.predictions.tolist(), are_numbers, strict=True)
+        ],
         scores=answers.scores.tolist(),
         examples=len(labels),
     )

@@ -86,6 +86,16 @@ def test_who_trains_in_another_framework_lacks_nothing(
     assert (finding.level, "tensorflow, needed to train the project's own models" in finding.message) == (level, True)
 
 
+def test_tensorflow_without_tensorflow_quantum_is_reported_by_the_check_of_extras_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(software, "find_spec", lambda module: None if module == "tensorflow_quantum" else object())
+
+    finding = run_check("TensorFlow", software.CHECKS["TensorFlow"])
+
+    assert (finding.level, finding.message) == (Level.WARNING, "not checked, without the extra trainer")
+
+
 def test_an_import_that_takes_too_long_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(software, "IMPORT_SECONDS", 0.01)
 

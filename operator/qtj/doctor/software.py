@@ -109,7 +109,7 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
 
 CHECKS: Mapping[str, Callable[[], Finding]] = {
     **{f"[{name}]": partial(_extra, name) for name in EXTRAS},
-    "TensorFlow": partial(_with, "tensorflow", "TensorFlow", _tensorflow),
+    "TensorFlow": partial(_with, "tensorflow_quantum", "TensorFlow", _tensorflow),
     "engine": partial(_with, "qtj_simulator", "engine", _engine),
 }
 """The checks, by the name at the beginning of their line."""

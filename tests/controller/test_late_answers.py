@@ -6,7 +6,16 @@ import pytest
 
 from qtj_operator.controller.client import Object, Resource
 from tests.controller import busy_operator
-from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang, SlowCluster, gang
+from tests.controller.busy_operator import (
+    EVERY_HANG,
+    IGNORED,
+    NO_ANSWER,
+    REFUSED,
+    BusyOperator,
+    Hang,
+    SlowCluster,
+    gang,
+)
 from tests.controller.virtual_time import run
 
 
@@ -15,21 +24,20 @@ async def starts(operator: BusyOperator, namespace: str, gangs: int, workers: in
         await operator.applies(namespace, f"gang-{number}", **gang(workers))
 
 
-@pytest.mark.parametrize("gangs", [6, 20])
-def test_a_job_waits_for_a_turn_beside_large_ones_of_its_namespace(gangs: int) -> None:
+def test_a_job_waits_for_a_turn_beside_large_ones_of_its_namespace() -> None:
     async def story() -> float:
         async with BusyOperator.running() as operator:
             operator.cluster.hung["slow"] = IGNORED
             await operator.applies("slow", "small")
             await asyncio.sleep(60)
-            await starts(operator, "slow", gangs, 300)
+            await starts(operator, "slow", 20, 300)
             await asyncio.sleep(10)
             return await operator.seconds_until_suspended("slow", "small")
 
     assert run(story()) < 4 * IGNORED.seconds
 
 
-@pytest.mark.parametrize(("teams", "jobs"), [(4, 100), (16, 20)])
+@pytest.mark.parametrize(("teams", "jobs"), [pytest.param(4, 100, marks=pytest.mark.slow), (16, 20)])
 def test_a_late_job_does_not_wait_for_all_jobs_of_other_late_namespaces(teams: int, jobs: int) -> None:
     async def story() -> float:
         async with BusyOperator.running() as operator:
@@ -58,7 +66,7 @@ def test_all_gangs_of_a_slow_namespace_grow() -> None:
     assert created[0] > created[-1] / 3
 
 
-@pytest.mark.parametrize("namespaces", [1, 20])
+@pytest.mark.parametrize("namespaces", [pytest.param(1, marks=pytest.mark.slow), 20])
 def test_where_every_answer_is_slow_large_jobs_start_in_minutes(namespaces: int) -> None:
     """4,000 children at 3 s each: 140 requests at a time need 86 s."""
 
@@ -72,7 +80,7 @@ def test_where_every_answer_is_slow_large_jobs_start_in_minutes(namespaces: int)
     assert run(story()) < (300 if namespaces == 1 else 120)
 
 
-@pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED])
+@pytest.mark.parametrize("hang", EVERY_HANG[:2])
 def test_jobs_that_hang_in_another_namespace_end_no_pass_that_could_not_make_room_for_them(hang: Hang) -> None:
     async def story(stuck: int) -> float:
         async with BusyOperator.running() as operator:
@@ -89,7 +97,7 @@ def test_jobs_that_hang_in_another_namespace_end_no_pass_that_could_not_make_roo
     assert run(story(30)) < 1.1 * run(story(0))
 
 
-@pytest.mark.parametrize("hang", [NO_ANSWER, REFUSED, IGNORED])
+@pytest.mark.parametrize("hang", EVERY_HANG)
 def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang) -> None:
     """They do not begin one by one, as creations do."""
 

@@ -7,7 +7,7 @@ import pytest
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 
-from qtj_operator.cluster.lease import Lease
+from qtj_operator.cluster.leader import Lease
 from tools.api_server import ApiServer
 
 NAME = "qtj-operator"

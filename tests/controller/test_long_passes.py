@@ -13,13 +13,12 @@ TURN_SECONDS = 12.0
 JOBS = 16
 
 
-@pytest.mark.parametrize("jobs", [JOBS, 2 * JOBS])
-def test_large_jobs_that_start_together_do_not_keep_another_one_waiting(jobs: int) -> None:
+def test_large_jobs_that_start_together_do_not_keep_another_one_waiting() -> None:
     async def story() -> float:
         async with BusyOperator.running() as operator:
             await operator.applies("good", "small")
             await asyncio.sleep(5)
-            for number in range(jobs):
+            for number in range(2 * JOBS):
                 await operator.applies("large", f"gang-{number}", **gang(300))
             await asyncio.sleep(5)
             return await operator.seconds_until_suspended("good", "small")
@@ -27,7 +26,7 @@ def test_large_jobs_that_start_together_do_not_keep_another_one_waiting(jobs: in
     assert run(story()) < TURN_SECONDS
 
 
-@pytest.mark.parametrize("pause", [0.1, 5])
+@pytest.mark.parametrize("pause", [0.1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_job_that_starts_beside_large_ones_and_is_edited_then_waits_for_a_turn_only(pause: float) -> None:
     """After a pass, a job rests for a moment: its next one is due at a time, and not at once."""
 

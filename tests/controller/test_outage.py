@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 import pytest
 
-from qtj_operator.cluster.installed import check_installed
+from qtj_operator.cluster.scope import check_installed
 from qtj_operator.controller.client import ApiError
 from tests.controller.conftest import install_crd
 from tests.controller.go_between import Wire

@@ -5,9 +5,9 @@ from typing import Any
 
 from qtj_operator.api.study import StudySpec
 from qtj_operator.controller.suggest import NoSuggestion
-from tests.controller.study_lab import ENOUGH, JOBS, QTS, StudyLab, mse_of, study_object
+from tests.controller.study_lab import ENOUGH, QTS, StudyLab, study_object
 from tests.controller.test_study import FOUR, table
-from tests.controller.test_study_crashes import Crash, MortalClient
+from tests.controller.test_study_crashes import Life
 from tests.controller.test_study_troubles import told
 
 LEARNING: dict[str, Any] = {
@@ -36,15 +36,12 @@ async def test_points_are_suggested_as_trials_end_and_recorded_before_their_jobs
 async def test_a_crash_at_any_write_leads_to_the_same_points_and_runs_no_trial_twice() -> None:
     for done in (False, True):
         for fatal in range(WRITES):
-            lab = StudyLab()
-            lab.client = MortalClient(lab.cluster, fatal, done=done)
-            lab.starts_again()
-            await lab.applies(**LEARNING)
+            life = Life(fatal, done=done)
 
-            ended = await _lives(lab)
+            status = await life.lives(**LEARNING)
 
-            assert table(lab.status()) == TABLE, f"write {fatal}"
-            assert sorted(ended) == FOUR
+            assert table(dict(status)) == TABLE, f"write {fatal}"
+            assert sorted(life.ended) == FOUR
 
 
 async def test_a_sampler_that_is_missing_is_told_of_and_asked_again() -> None:
@@ -66,24 +63,6 @@ async def test_a_sampler_that_is_missing_is_told_of_and_asked_again() -> None:
 
     lab.starts_again()
     assert table(await lab.finishes()) == TABLE
-
-
-async def _lives(lab: StudyLab) -> list[str]:
-    """All trials end, one after the other; the operator starts again where it ends."""
-    ended: list[str] = []
-    while lab.status().get("phase") != "Complete":
-        try:
-            await lab.settles()
-        except Crash:
-            lab.starts_again()
-            continue
-        for name in lab.jobs:
-            job = lab.cluster.store.find(JOBS, "lab", name)
-            if not job.get("status"):
-                ended.append(name)
-                lab.ends(name, mse_of(job))
-                break
-    return ended
 
 
 async def test_studies_of_one_namespace_do_not_keep_the_sampler_from_others() -> None:

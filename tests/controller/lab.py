@@ -1,7 +1,7 @@
 """An operator's controller on a cluster in memory, one pass at a time."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
@@ -23,6 +23,9 @@ ENOUGH = 20
 """Passes in which a job settles when nothing happens in between."""
 
 
+L = TypeVar("L", bound="Lab")
+
+
 class Lab:
     """One namespace with a job, a kubelet and an operator whose clock stands still until `waits`."""
 
@@ -35,6 +38,20 @@ class Lab:
         self.jobs = Jobs()
         self.metrics = Metrics(jobs=self.jobs, clock=lambda: self.now)
         self.reconciler = Reconciler(self.client, self.progress, lambda: self.now, self.jobs, self.metrics)
+
+    @classmethod
+    async def applied(cls, **spec: Any) -> Self:
+        """A lab in which the user has created the job."""
+        lab = cls()
+        await lab.applies(**spec)
+        return lab
+
+    @classmethod
+    async def settled(cls, **spec: Any) -> Self:
+        """One in which the operator has nothing more to do about it, too."""
+        lab = await cls.applied(**spec)
+        await lab.settles()
+        return lab
 
     async def applies(self, **spec: Any) -> None:
         """The user creates the job."""
@@ -62,6 +79,29 @@ class Lab:
             if delay != timedelta(0):
                 return delay
         raise AssertionError(f"not settled after {ENOUGH} passes: {await self.status()}")
+
+    async def settles_after(self, **delta: float) -> timedelta | None:
+        """Time passes, and then it looks."""
+        self.waits(**delta)
+        return await self.settles()
+
+    async def starts(self, *pods: str) -> None:
+        """Pods start, all without names, and the operator settles; likewise below."""
+        self.kubelet.starts(*pods)
+        await self.settles()
+
+    async def ends(self, pod: str, exit_code: int, message: TerminationMessage | None = None) -> None:
+        self.kubelet.ends(pod, exit_code, message)
+        await self.settles()
+
+    async def reaps(self) -> None:
+        self.kubelet.reaps()
+        await self.settles()
+
+    async def trains(self) -> None:
+        """Both workers of the job end, the leader with its weights."""
+        self.kubelet.ends("qcnn-worker-1", 0)
+        await self.ends("qcnn-worker-0", 0, TRAINED)
 
     def waits(self, **delta: float) -> None:
         self.now += timedelta(**delta)
@@ -95,29 +135,27 @@ class Lab:
         return self.cluster.names(Resource.SERVICES)
 
 
-async def running(lab: Lab, **spec: Any) -> None:
-    """The job's replicas all run."""
+async def running(lab: L, **spec: Any) -> L:
+    """The job's replicas all run; returns the lab."""
     await lab.applies(**spec)
     await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
+    return lab
 
 
 async def restarted(lab: Lab) -> None:
     """What is left of the gang has gone, and the next attempt runs."""
     await lab.settles()
     lab.kubelet.reaps()
-    lab.waits(seconds=5)
-    await lab.settles()
+    await lab.settles_after(seconds=5)
     lab.kubelet.starts()
     await lab.settles()
 
 
-async def complete(lab: Lab) -> None:
-    """The job has trained and inferred."""
+async def complete(lab: L) -> L:
+    """The job has trained and inferred; returns the lab."""
     await running(lab, inference={})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
     await lab.settles()
+    return lab

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import TrialStatus
@@ -88,6 +88,20 @@ class StudyLab:
                 self.handler.changed(change.resource, change.type, change.object)
         self._heard = self.cluster.store.version
 
+    @classmethod
+    async def applied(cls, **spec: Any) -> Self:
+        """A lab in which the user has created the study."""
+        lab = cls()
+        await lab.applies(**spec)
+        return lab
+
+    @classmethod
+    async def settled(cls, **spec: Any) -> Self:
+        """One in which the operator has nothing more to do about it, too."""
+        lab = await cls.applied(**spec)
+        await lab.settles()
+        return lab
+
     async def applies(self, **spec: Any) -> None:
         await self.cluster.create(QTS, study_object(**spec))
 
@@ -115,6 +129,11 @@ class StudyLab:
         else:
             status = {"phase": "Complete", "metrics": {"mse": mse}, "progress": {"epoch": 5, "loss": mse / 2}}
         self.cluster.edit(JOBS, "lab", name, status={**status, "completionTime": ENDED})
+
+    async def settles_after(self, **delta: float) -> timedelta | None:
+        """Time passes, and then it looks."""
+        self.waits(**delta)
+        return await self.settles()
 
     def waits(self, **delta: float) -> None:
         self.now += timedelta(**delta)

@@ -57,8 +57,7 @@ def test_jobs_that_no_longer_start_do_not_count() -> None:
 
 
 async def test_a_pass_whose_numbers_wait_writes_nothing_and_looks_again_when_they_are_due() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.progress.leader = Progress(epoch=3, epochs=25, step=120, loss=0.5)
     lab.client.calls.clear()
 

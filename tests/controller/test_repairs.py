@@ -150,8 +150,7 @@ async def selector(lab: Lab) -> Mapping[str, str]:
 
 
 async def test_what_people_edit_is_brought_back_at_once_and_again_soon() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     built = await selector(lab)
 
     await broken(lab, selector={"app": "mine"})
@@ -168,8 +167,7 @@ async def test_what_people_edit_is_brought_back_at_once_and_again_soon() -> None
 
 
 async def test_an_edit_long_after_another_is_brought_back_at_once() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     built = await selector(lab)
 
     for _ in range(10):
@@ -180,8 +178,7 @@ async def test_an_edit_long_after_another_is_brought_back_at_once() -> None:
 
 
 async def test_nothing_is_remembered_of_a_job_that_is_gone() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     await broken(lab, selector={"app": "mine"})
     await lab.passes()
 

@@ -21,8 +21,7 @@ WRITES = 9
 
 
 async def test_points_are_suggested_as_trials_end_and_recorded_before_their_jobs_exist() -> None:
-    lab = StudyLab()
-    await lab.applies(**LEARNING)
+    lab = await StudyLab.applied(**LEARNING)
 
     await lab.passes()
     assert [each["parameters"] for each in lab.status()["trials"]] == [{"learning-rate": 0.01}] * 2

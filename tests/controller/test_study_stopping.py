@@ -55,9 +55,7 @@ async def test_a_trial_that_is_worse_than_the_others_is_stopped_and_its_job_dele
 
 
 async def test_progress_is_no_news_and_is_looked_at_again_after_five_seconds() -> None:
-    lab = StudyLab()
-    await lab.applies(parameters=RATES, stopping=STOPPING, seeds={"count": 1})
-    await lab.settles()
+    lab = await StudyLab.settled(parameters=RATES, stopping=STOPPING, seeds={"count": 1})
     reports(lab, 1, 0.5)
     delay = await lab.settles()
     lab.hints.clear()

@@ -1,6 +1,4 @@
-"""Generates the CustomResourceDefinition of QuantumTrainingJobs from the models.
-
-From a model to a CustomResourceDefinition.
+"""Generates the CustomResourceDefinitions of jobs and of studies from the models.
 
 A CRD needs a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. The JSON
 schema of pydantic is converted to that. All versions have the same schema: the API server converts between them by

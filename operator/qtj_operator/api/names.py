@@ -1,4 +1,4 @@
-"""Names and labels of a job, its replicas and their children."""
+"""Names and labels of a job, its replicas and their children, and who owns an object."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -257,7 +257,7 @@ def _resource_of(path: str) -> str:
 
 
 class Spacing:
-    """Turns that follow each other.
+    """Turns that follow each other, for requests that another library would repeat without a pause.
 
     Args:
         seconds: From the beginning of a turn to that of the next, at least.

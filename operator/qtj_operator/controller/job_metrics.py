@@ -1,11 +1,10 @@
-"""Metrics of jobs by namespace: who runs, waits, starts again and fails, and for how long replicas use a node.
+"""Metrics of jobs and studies by namespace: who runs, waits, starts again and fails, and how long replicas use a node.
 
 The label is `job_namespace`: Prometheus has a use of its own for `namespace`, which is that of the operator.
 
-Which jobs stand still, start again or have failed, why, and since when: a few of each kind have a series by name.
-
-A name as a label is a new series for each job. So only those are named that somebody may look for: for each namespace,
-kind and reason the three that have waited longest, or failed last.
+Of those that stand still, start again or have failed, a few of each kind have a series by name, with why and since
+when. A name as a label is a new series for each job. So only those are named that somebody may look for: for each
+namespace, kind and reason the three that have waited longest, or failed last.
 """
 
 from collections import Counter as Tally

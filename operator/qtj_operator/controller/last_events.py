@@ -1,10 +1,9 @@
-"""Reads what the events say about the pod of a job that takes long to start, at most twice a minute.
+"""Reads what the events say about pods of a job: one that takes long to start, and one that ended with 0.
 
-Asks whether the kubelet has killed a program that ended with 0, which its pod does not always tell.
-
-A pod that is evicted is `Succeeded` if its program obeys SIGTERM with exit code 0 (seen with a kubelet of Kubernetes
-1.34), and so is one whose liveness probe fails. The kubelet writes an event before it kills a container, and none if
-the container ends by itself. A program that names its weights has done its work, so it is not asked for.
+Whether the kubelet has killed a program that ended with 0, its pod does not always tell. A pod that is evicted is
+`Succeeded` if its program obeys SIGTERM with exit code 0 (seen with a kubelet of Kubernetes 1.34), and so is one whose
+liveness probe fails. The kubelet writes an event before it kills a container, and none if the container ends by itself.
+A program that names its weights has done its work, so it is not asked for.
 """
 
 from collections.abc import Mapping, Sequence

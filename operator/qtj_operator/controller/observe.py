@@ -1,4 +1,4 @@
-"""Reads a job's children into what decisions are made of."""
+"""Reads a job's children into what decisions are made of; where it matters, their nodes and their namespace too."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Inference, after training.
-
-An inference whose result was lost: it runs again, a few times.
+"""Inference, after training. One whose result was lost runs again, a few times.
 
 The result is in the termination message of its pod. The pod may be gone before that was read, for example while no
 operator runs, or the whole Job. The operator may not read the artifacts, where the program may have stored its result.

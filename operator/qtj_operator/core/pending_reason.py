@@ -1,8 +1,7 @@
 """Why a pod does not start, or why a pod that blocks it is not deleted.
 
-Why an image cannot be pulled: in the words of the kubelet, with what helps.
-
-The kubelet (Kubernetes 1.34, pkg/kubelet/images/image_manager.go) says the same in two wrappings by turns::
+Where an image cannot be pulled, it is said in the words of the kubelet, with what helps. The kubelet (Kubernetes 1.34,
+pkg/kubelet/images/image_manager.go) says the same in two wrappings by turns::
 
     ErrImagePull       rpc error: code = NotFound desc = WORDS
     ImagePullBackOff   Back-off pulling image "NAME": ErrImagePull: rpc error: code = NotFound desc = WORDS

@@ -1,4 +1,4 @@
-"""A Service, as decisions use it."""
+"""A Service, as decisions use it, and its ports: those that the operator sets, beside those that others add."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """The pod of one replica, and what every pod gets in addition to the user's template.
 
-Safe defaults for security contexts, which never contradict what the author of the template wrote.
-
-They meet the "restricted" Pod Security Standard. An author who asks for more gets no default that forbids it, at the
+Among that are safe defaults for security contexts, which never contradict what the author of the template wrote. They
+meet the "restricted" Pod Security Standard. An author who asks for more gets no default that forbids it, at the
 level of the pod or of the container: the API server refuses `allowPrivilegeEscalation: false` beside `privileged: true`
 or CAP_SYS_ADMIN (`ValidateSecurityContext` in pkg/apis/core/validation, Kubernetes 1.34), the kubelet starts no
 container as root with `runAsNonRoot: true` (`verifyRunAsNonRoot` in pkg/kubelet/kuberuntime), and root without

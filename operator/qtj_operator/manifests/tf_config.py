@@ -1,15 +1,14 @@
-"""TF_CONFIG: the members of the cluster, and which of them this replica is.
+"""How processes find each other: by TF_CONFIG, and by the variables that PyTorch reads.
 
-Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". With the strategy MultiWorkerMirrored, a
-worker alone gets one as well: programs written for several workers read it without asking whether it is there. With
-Mirrored and None, nothing needs one of a worker alone, and tf.estimator (until TensorFlow 2.15) refuses each cluster
-without a chief (`_validate_task_type_and_task_id` in run_config.py). TFJob sets none for one replica either.
+Source of TF_CONFIG: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". With the strategy
+MultiWorkerMirrored, a worker alone gets one as well: programs written for several workers read it without asking
+whether it is there. With Mirrored and None, nothing needs one of a worker alone, and tf.estimator (until TensorFlow
+2.15) refuses each cluster without a chief (`_validate_task_type_and_task_id` in run_config.py). TFJob sets none for one
+replica either.
 
-The variables by which processes of PyTorch find each other: `torch.distributed.init_process_group()` reads them.
-
-Source: PyTorch, "Distributed communication package", environment variable initialization. Rank 0 listens at the
-address. It is the leader, and its port is that of TF_CONFIG: a program uses one of the two. A worker alone gets them as
-well, as a group of one.
+`torch.distributed.init_process_group()` reads the others. Source: PyTorch, "Distributed communication package",
+environment variable initialization. Rank 0 listens at the address. It is the leader, and its port is that of TF_CONFIG:
+a program uses one of the two. A worker alone gets them as well, as a group of one.
 """
 
 import json

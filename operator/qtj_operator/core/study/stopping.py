@@ -10,11 +10,10 @@ The same trials with the same reports have the same verdicts, in whatever order 
 has looked are left out: a number of a later epoch would be better than those of others. A trial that has trained all of
 its epochs is not stopped: nothing would be saved, and its result lost.
 
-The brackets of Hyperband, and which trials are in each.
-
-A bracket that compares early stops most of its trials early, so it gets more of them. In a round, bracket `b` of `B`
-with the factor `f` has `B / (B - b) * f**(B - 1 - b)` trials, rounded up. So all brackets train for about as many
-epochs, and nobody has to know which comparison suits the problem::
+Hyperband compares the trials of each bracket with each other. A bracket that compares early stops most of its trials
+early, so it gets more of them. In a round, bracket `b` of `B` with the factor `f` has `B / (B - b) * f**(B - 1 - b)`
+trials, rounded up. So all brackets train for about as many epochs, and nobody has to know which comparison suits the
+problem::
 
     3 brackets, factor 3     trials of a round     compared after
     0                        1 to 9                1, 3, 9 epochs and so on

@@ -11,7 +11,7 @@ from qtj_operator.controller.reconcile import Reconciler
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas
 from tests.jobs import job_object
 
-__all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "restarted", "running"]
+__all__ = ["ENOUGH", "KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "Settling", "complete", "restarted", "running"]
 
 KEY = ("lab", "qcnn")
 WEIGHTS = Weights(uri="gs://lab-bucket/qcnn/weights/1f3c0a.h5", sha256="1f3c0a" + "0" * 58)
@@ -19,29 +19,26 @@ TRAINED = TerminationMessage(
     weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.2, accuracy=0.95)
 )
 MEASURED = TerminationMessage(metrics={"mse": 0.21, "signAccuracy": 0.94})
-ENOUGH = 20
-"""Passes in which a job settles when nothing happens in between."""
+ENOUGH = 50
+"""Passes in which a job or a study settles when nothing happens in between."""
 
 
-L = TypeVar("L", bound="Lab")
+class Settling:
+    """An operator that looks at one object, one pass at a time; its clock stands still until `waits`."""
 
+    now = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
-class Lab:
-    """One namespace with a job, a kubelet and an operator whose clock stands still until `waits`."""
+    async def applies(self, **spec: Any) -> None:
+        """The user creates the object."""
+        raise NotImplementedError
 
-    def __init__(self) -> None:
-        self.now = datetime(2030, 1, 1, 12, tzinfo=UTC)
-        self.cluster = Cluster(lambda: self.now)
-        self.client = RecordingClient(self.cluster)
-        self.kubelet = Kubelet(self.cluster)
-        self.progress = Replicas()
-        self.jobs = Jobs()
-        self.metrics = Metrics(jobs=self.jobs, clock=lambda: self.now)
-        self.reconciler = Reconciler(self.client, self.progress, lambda: self.now, self.jobs, self.metrics)
+    async def passes(self) -> timedelta | None:
+        """The operator looks once."""
+        raise NotImplementedError
 
     @classmethod
     async def applied(cls, **spec: Any) -> Self:
-        """A lab in which the user has created the job."""
+        """A lab in which the user has created the object."""
         lab = cls()
         await lab.applies(**spec)
         return lab
@@ -52,6 +49,38 @@ class Lab:
         lab = await cls.applied(**spec)
         await lab.settles()
         return lab
+
+    async def settles(self) -> timedelta | None:
+        """The operator looks until there is nothing more to do; returns after what time it wants to look again."""
+        for _ in range(ENOUGH):
+            delay = await self.passes()
+            if delay != timedelta(0):
+                return delay
+        raise AssertionError(f"not settled after {ENOUGH} passes")
+
+    async def settles_after(self, **delta: float) -> timedelta | None:
+        """Time passes, and then it looks."""
+        self.waits(**delta)
+        return await self.settles()
+
+    def waits(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+
+L = TypeVar("L", bound="Lab")
+
+
+class Lab(Settling):
+    """One namespace with a job, a kubelet and an operator."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster(lambda: self.now)
+        self.client = RecordingClient(self.cluster)
+        self.kubelet = Kubelet(self.cluster)
+        self.progress = Replicas()
+        self.jobs = Jobs()
+        self.metrics = Metrics(jobs=self.jobs, clock=lambda: self.now)
+        self.reconciler = Reconciler(self.client, self.progress, lambda: self.now, self.jobs, self.metrics)
 
     async def applies(self, **spec: Any) -> None:
         """The user creates the job."""
@@ -72,19 +101,6 @@ class Lab:
         """The operator looks once."""
         return await self.reconciler.reconcile(KEY)
 
-    async def settles(self) -> timedelta | None:
-        """The operator looks until there is nothing more to do; returns after what time it wants to look again."""
-        for _ in range(ENOUGH):
-            delay = await self.passes()
-            if delay != timedelta(0):
-                return delay
-        raise AssertionError(f"not settled after {ENOUGH} passes: {await self.status()}")
-
-    async def settles_after(self, **delta: float) -> timedelta | None:
-        """Time passes, and then it looks."""
-        self.waits(**delta)
-        return await self.settles()
-
     async def starts(self, *pods: str) -> None:
         """Pods start, all without names, and the operator settles; likewise below."""
         self.kubelet.starts(*pods)
@@ -102,9 +118,6 @@ class Lab:
         """Both workers of the job end, the leader with its weights."""
         self.kubelet.ends("qcnn-worker-1", 0)
         await self.ends("qcnn-worker-0", 0, TRAINED)
-
-    def waits(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
     async def job(self) -> Object:
         found = await self.cluster.get(Resource.QUANTUM_TRAINING_JOBS, *KEY)

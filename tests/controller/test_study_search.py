@@ -5,7 +5,8 @@ from typing import Any
 
 from qtj_operator.api.study import StudySpec
 from qtj_operator.controller.suggest import NoSuggestion
-from tests.controller.study_lab import ENOUGH, QTS, StudyLab, study_object
+from tests.controller.lab import ENOUGH
+from tests.controller.study_lab import QTS, StudyLab, study_object
 from tests.controller.test_study import FOUR, table
 from tests.controller.test_study_crashes import Life
 from tests.controller.test_study_troubles import told

@@ -148,6 +148,10 @@ class BusyOperator:
         del manifest["metadata"]["uid"]
         await self.cluster.create(JOBS, manifest)
 
+    async def applies_many(self, namespace: str, name: str, number: int, **spec: Any) -> None:
+        for each in range(number):
+            await self.applies(namespace, f"{name}-{each}", **spec)
+
     def edits(self, namespace: str, name: str, **fields: Any) -> None:
         spec = {**self.job(namespace, name)["spec"], **fields}
         self.cluster.edit(JOBS, namespace, name, spec=spec)

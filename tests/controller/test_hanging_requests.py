@@ -16,16 +16,14 @@ LONGEST_PAUSE_SECONDS = 60
 
 async def hangs(operator: BusyOperator, jobs: int, hang: Hang = NO_ANSWER) -> None:
     operator.cluster.hung["bad"] = hang
-    for number in range(jobs):
-        await operator.applies("bad", f"stuck-{number}")
+    await operator.applies_many("bad", "stuck", jobs)
 
 
 @pytest.mark.parametrize("hang", EVERY_HANG)
 @in_virtual_time
 async def test_jobs_of_other_namespaces_wait_for_one_timeout_at_most(hang: Hang) -> None:
     async with BusyOperator.running() as operator:
-        for number in range(5):
-            await operator.applies("good", f"small-{number}")
+        await operator.applies_many("good", "small", 5)
         await asyncio.sleep(5)
         await hangs(operator, 100, hang)
         await asyncio.sleep(1)
@@ -63,8 +61,7 @@ async def test_a_sound_job_with_one_late_answer_does_not_wait_behind_those_that_
     async with BusyOperator.running() as operator:
         for team in range(3):
             operator.cluster.hung[f"bad-{team}"] = hang
-            for number in range(40):
-                await operator.applies(f"bad-{team}", f"stuck-{number}")
+            await operator.applies_many(f"bad-{team}", "stuck", 40)
         await asyncio.sleep(60)
         operator.cluster.hung["good"] = IGNORED
         await operator.applies("good", "small")

@@ -19,18 +19,13 @@ from tests.controller.busy_operator import (
 from tests.controller.virtual_time import in_virtual_time, run
 
 
-async def starts(operator: BusyOperator, namespace: str, gangs: int, workers: int) -> None:
-    for number in range(gangs):
-        await operator.applies(namespace, f"gang-{number}", **gang(workers))
-
-
 @in_virtual_time
 async def test_a_job_waits_for_a_turn_beside_large_ones_of_its_namespace() -> None:
     async with BusyOperator.running() as operator:
         operator.cluster.hung["slow"] = IGNORED
         await operator.applies("slow", "small")
         await asyncio.sleep(60)
-        await starts(operator, "slow", 20, 300)
+        await operator.applies_many("slow", "gang", 20, **gang(300))
         await asyncio.sleep(10)
         assert await operator.seconds_until_suspended("slow", "small") < 4 * IGNORED.seconds
 
@@ -44,23 +39,24 @@ async def test_a_late_job_does_not_wait_for_all_jobs_of_other_late_namespaces(te
         await asyncio.sleep(30)
         for team in range(teams):
             operator.cluster.hung[f"bad-{team}"] = NO_ANSWER
-            for number in range(jobs):
-                await operator.applies(f"bad-{team}", f"stuck-{number}")
+            await operator.applies_many(f"bad-{team}", "stuck", jobs)
         await asyncio.sleep(120)
         assert await operator.seconds_until_suspended("slow", "small") < 1
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_all_gangs_of_a_slow_namespace_grow() -> None:
     async with BusyOperator.running() as operator:
         operator.cluster.hung["slow"] = IGNORED
-        await starts(operator, "slow", 20, 100)
+        await operator.applies_many("slow", "gang", 20, **gang(100))
         await asyncio.sleep(300)
         created = sorted(operator.cluster.created_of("slow", f"gang-{number}") for number in range(20))
         assert created[0] > created[-1] / 3
 
 
-@pytest.mark.parametrize("namespaces", [pytest.param(1, marks=pytest.mark.slow), 20])
+@pytest.mark.slow
+@pytest.mark.parametrize("namespaces", [1, 20])
 @in_virtual_time
 async def test_where_every_answer_is_slow_large_jobs_start_in_minutes(namespaces: int) -> None:
     """4,000 children at 3 s each: 140 requests at a time need 86 s."""
@@ -79,8 +75,7 @@ def test_jobs_that_hang_in_another_namespace_end_no_pass_that_could_not_make_roo
     async def story(stuck: int) -> float:
         async with BusyOperator.running() as operator:
             operator.cluster.hung["bad"] = hang
-            for number in range(stuck):
-                await operator.applies("bad", f"stuck-{number}")
+            await operator.applies_many("bad", "stuck", stuck)
             await asyncio.sleep(60)
             operator.cluster.hung["slow"] = IGNORED
             await operator.applies("slow", "first")
@@ -97,9 +92,8 @@ async def test_deletions_that_hang_leave_requests_to_other_namespaces(hang: Hang
     """They do not begin one by one, as creations do."""
 
     async with BusyOperator.running() as operator:
-        await starts(operator, "bad", 8, 100)
-        for number in range(4):
-            await operator.applies("good", f"small-{number}")
+        await operator.applies_many("bad", "gang", 8, **gang(100))
+        await operator.applies_many("good", "small", 4)
         await asyncio.sleep(60)
         operator.cluster.stuck["bad"] = hang
         for number in range(8):
@@ -113,7 +107,7 @@ async def test_creations_that_take_long_leave_requests_to_other_namespaces() -> 
     async with BusyOperator.running() as operator:
         await operator.applies("good", "small")
         operator.cluster.hung["bad"] = IGNORED
-        await starts(operator, "bad", 12, 300)
+        await operator.applies_many("bad", "gang", 12, **gang(300))
         await asyncio.sleep(60)
         await operator.applies("good", "new")
         assert (
@@ -127,6 +121,7 @@ async def test_creations_that_take_long_leave_requests_to_other_namespaces() -> 
         )
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_events_that_hang_leave_requests_to_other_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
     """A webhook for all resources hangs for Events too."""
@@ -139,10 +134,8 @@ async def test_events_that_hang_leave_requests_to_other_namespaces(monkeypatch: 
 
     monkeypatch.setattr(busy_operator, "SlowCluster", HangsForEvents)
     async with BusyOperator.running() as operator:
-        for number in range(2):
-            await operator.applies("good", f"small-{number}")
-        for number in range(100):
-            await operator.applies("bad", f"job-{number}")
+        await operator.applies_many("good", "small", 2)
+        await operator.applies_many("bad", "job", 100)
         await asyncio.sleep(300)
         for number in range(100):
             operator.edits("bad", f"job-{number}", suspend=True)

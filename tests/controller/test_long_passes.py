@@ -18,8 +18,7 @@ async def test_large_jobs_that_start_together_do_not_keep_another_one_waiting() 
     async with BusyOperator.running() as operator:
         await operator.applies("good", "small")
         await asyncio.sleep(5)
-        for number in range(2 * JOBS):
-            await operator.applies("large", f"gang-{number}", **gang(300))
+        await operator.applies_many("large", "gang", 2 * JOBS, **gang(300))
         await asyncio.sleep(5)
         assert await operator.seconds_until_suspended("good", "small") < TURN_SECONDS
 
@@ -30,8 +29,7 @@ async def test_a_job_that_starts_beside_large_ones_and_is_edited_then_waits_for_
     """After a pass, a job rests for a moment: its next one is due at a time, and not at once."""
 
     async with BusyOperator.running() as operator:
-        for number in range(JOBS):
-            await operator.applies("large", f"gang-{number}", **gang(300))
+        await operator.applies_many("large", "gang", JOBS, **gang(300))
         await asyncio.sleep(3)
         await operator.applies("good", "small")
         started = await operator.seconds_until_it_has_pods("good", "small")
@@ -42,8 +40,7 @@ async def test_a_job_that_starts_beside_large_ones_and_is_edited_then_waits_for_
 @in_virtual_time
 async def test_large_jobs_that_take_turns_all_get_their_children() -> None:
     async with BusyOperator.running() as operator:
-        for number in range(2 * JOBS):
-            await operator.applies("large", f"gang-{number}", **gang(40))
+        await operator.applies_many("large", "gang", 2 * JOBS, **gang(40))
         await asyncio.sleep(3 * JOBS * 2 * 80 / WRITES_PER_SECOND)
         pods = operator.cluster.store.select(Resource.PODS, "large", {})
         assert (len(list(pods)), len(operator.cluster.created)) == (2 * JOBS * 40, 2 * JOBS * 80), (

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -96,9 +97,8 @@ def narrows_the_selector(spec: Spec) -> None:
 FIGHTS = (renames_ports, names_target_ports, narrows_the_selector)
 
 
-@pytest.mark.parametrize("mutation", FIGHTS)
-async def test_a_webhook_that_does_not_give_way_is_met_after_growing_pauses(mutation: Mutation) -> None:
-    lab = with_webhook(mutation)
+async def test_a_webhook_that_does_not_give_way_is_met_after_growing_pauses() -> None:
+    lab = with_webhook(names_target_ports)
     await running(lab)
     lab.client.calls.clear()
 
@@ -159,8 +159,7 @@ async def test_what_people_edit_is_brought_back_at_once_and_again_soon() -> None
 
     await broken(lab, selector={"app": "mine"})
     delay = await lab.passes()
-    assert delay is not None
-    assert delay.total_seconds() == 5
+    assert delay == timedelta(seconds=5)
     lab.waits(seconds=5)
     await lab.passes()
     assert await selector(lab) == built

@@ -222,7 +222,7 @@ class JobMetrics(Collector):
         jobs = GaugeMetricFamily(
             "qtj_jobs", "Jobs, as the leader sees them.", labels=["job_namespace", "phase", "reason"]
         )
-        _waits = GaugeMetricFamily(
+        waiting = GaugeMetricFamily(
             "qtj_job_waiting_seconds",
             "How long the job has been waiting that has waited longest for its replicas to run.",
             labels=["job_namespace", "reason"],
@@ -235,7 +235,7 @@ class JobMetrics(Collector):
         )
         counted = (
             (jobs, self._counted()),
-            (_waits, self._waiting()),
+            (waiting, self._waiting()),
             (replicas, self._on_nodes()),
             (slow, self._slow()),
         )

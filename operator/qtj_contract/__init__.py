@@ -10,10 +10,10 @@ A program that only reads ``TF_CONFIG``, without this package, works too. Its we
 from qtj_contract.captures import MOST_CAPTURES, Capture, CaptureRecord, parse_captures
 from qtj_contract.exit_codes import EXIT_RETRY, is_retryable
 from qtj_contract.heartbeat import Heartbeat, StepTimes, progress_deadline
+from qtj_contract.memory import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
 from qtj_contract.printable import printable
 from qtj_contract.profile_request import PROFILE_PATH, ProfileSchedule, parse_request, request_body
 from qtj_contract.progress import PROGRESS_LIMIT, PROGRESS_PATH, Progress, activity_in, named_numbers
-from qtj_contract.statevector import MAX_QUBITS, MIN_QUBITS, STATES, statevector_bytes
 from qtj_contract.termination import (
     TERMINATION_MESSAGE_LIMIT,
     TERMINATION_MESSAGE_PATH,

@@ -7,9 +7,18 @@ processes really use.
 
 from dataclasses import dataclass
 
-from qtj_contract.statevector import STATES, statevector_bytes
-
-__all__ = ["EXAMPLES_IN_LANES", "PROGRAM_BYTES", "TILE_BITS", "Circuits", "ReplicaMemory", "memory_of"]
+__all__ = [
+    "EXAMPLES_IN_LANES",
+    "MAX_QUBITS",
+    "MIN_QUBITS",
+    "PROGRAM_BYTES",
+    "STATES",
+    "TILE_BITS",
+    "Circuits",
+    "ReplicaMemory",
+    "memory_of",
+    "statevector_bytes",
+]
 
 PROGRAM_BYTES = 350 << 20
 """What a trainer uses before its first circuit: TensorFlow 2.18, Cirq, the model, the data. All of it is private
@@ -139,3 +148,19 @@ def _with_fused(circuits: Circuits) -> ReplicaMemory:
         states=(STATES - 2 + workers * (2 + buffers)) * state,
         keepable=circuits.filters * units * (1 + buffers) * state,
     )
+
+
+MIN_QUBITS = 4
+"""The fewest qubits of a network: two must be left after one pooling."""
+
+MAX_QUBITS = 40
+"""One statevector of more than 8 TiB fits no machine."""
+
+STATES = 3
+"""Statevectors that the gradient of one circuit holds (adjoint method): the state, the state being taken back gate by
+gate, and a copy to differentiate. TensorFlow Quantum 0.7.6; Luo et al., "Yao.jl", Quantum 4, 341 (2020), section 3."""
+
+
+def statevector_bytes(qubits: int, *, bytes_per_amplitude: int = 8) -> int:
+    """Returns the bytes of one statevector: 2^qubits complex amplitudes."""
+    return bytes_per_amplitude << qubits

@@ -7,7 +7,8 @@ import pytest
 
 from qtj_operator.api import reading
 from qtj_operator.api.digest import spec_digest
-from qtj_operator.api.job import Job, is_managed_elsewhere
+from qtj_operator.api.indexes import format_indexes, parse_indexes
+from qtj_operator.api.job import Job, ReplicaId, is_managed_elsewhere, main_container
 from qtj_operator.api.names import Role
 from qtj_operator.api.reading import InvalidJob
 from qtj_operator.api.spec import IMMUTABLE
@@ -250,3 +251,61 @@ def test_thousands_of_wrong_values_of_a_job_that_has_started_are_passed_over_tog
     assert [variable.name for variable in job.template(Role.WORKER).spec.main.env] == ["KEPT"]
     assert len(job.ignored) == 1001
     assert read.call_count == 2
+
+
+@pytest.mark.parametrize(
+    ("indexes", "text"), [((), None), ((3,), "3"), ((5, 0, 4, 2, 3), "0,2-5"), ((1, 1, 2), "1-2"), ((7, 9), "7,9")]
+)
+def test_neighbours_are_written_as_one_range(indexes: tuple[int, ...], text: str | None) -> None:
+    assert format_indexes(indexes) == text
+
+
+@pytest.mark.parametrize("indexes", [set(), {0}, {0, 2, 3, 4, 5}, set(range(99))], ids=len)
+def test_what_is_written_is_read_back(indexes: set[int]) -> None:
+    assert parse_indexes(format_indexes(indexes), 100) == indexes
+
+
+def test_indexes_from_the_size_on_are_left_out() -> None:
+    assert parse_indexes("0-1000000000,2", 2) == {0, 1}
+
+
+@pytest.mark.parametrize("text", ["", ",", "a", "-1", "2-x", "5-3"])
+def test_what_is_no_index_is_left_out(text: str) -> None:
+    assert parse_indexes(f"{text},0", 9) == {0}
+
+
+def test_inference_runs_in_the_leaders_template_unless_it_has_its_own() -> None:
+    own, leaders = a_template(a_container(image="small")), a_template(a_container(image="gpu"))
+    roles = {"Chief": {"template": leaders}, "Worker": {}}
+
+    assert a_job(replicaSpecs=roles, inference={}).inference_template.written == leaders
+    assert a_job(replicaSpecs=roles, inference={"template": own}).inference_template.written == own
+
+
+def test_worker_0_leads_without_a_chief() -> None:
+    assert a_job(workers=2).leader == ReplicaId(Role.WORKER, 0)
+
+
+def test_the_chief_leads_and_counts() -> None:
+    job = a_job(chief=True, workers=2)
+
+    assert job.leader == ReplicaId(Role.CHIEF, 0)
+    assert job.size == 3
+    assert list(job.replicas())[1:] == [ReplicaId(Role.WORKER, 0), ReplicaId(Role.WORKER, 1)]
+
+
+def test_a_role_without_a_number_has_one_replica() -> None:
+    assert a_job(replicaSpecs={"Worker": {}}).size == 1
+
+
+def test_a_roles_own_template_replaces_the_jobs() -> None:
+    own = a_template(a_container(image="gpu"))
+    job = a_job(replicaSpecs={"Chief": {}, "Worker": {"template": own}})
+
+    assert job.template(Role.WORKER).written == own
+    assert job.template(Role.CHIEF).written == a_template()
+
+
+def test_the_program_runs_in_the_container_called_trainer_or_else_the_first() -> None:
+    assert main_container([{"name": "proxy"}, {"name": "trainer"}]) == {"name": "trainer"}
+    assert main_container([{"name": "main"}, {"name": "proxy"}]) == {"name": "main"}

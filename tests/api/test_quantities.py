@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kubernetes.utils.quantity import parse_quantity
 
+from qtj_contract.digits import in_digits
 from qtj_contract.quantities import amount_of
 
 NUMBERS = st.from_regex(r"\A-?[0-9]{1,12}(\.[0-9]{0,6})?\Z")
@@ -33,3 +34,22 @@ def test_numbers_and_rare_spellings_are_quantities(quantity: object, amount: str
 )
 def test_what_kubernetes_would_not_take_is_no_quantity(quantity: object) -> None:
     assert amount_of(quantity) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (24180.7, "24,181"),
+        (-24180.7, "-24,181"),
+        (9999.7, "10,000"),
+        (9999.4, "9999"),
+        (0.241849, "0.2418"),
+        (0.0, "0"),
+        (3e-7, "3e-07"),
+        (2.5e20, "2.5e+20"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_number_has_four_digits_or_all_before_the_point(value: float, text: str) -> None:
+    assert in_digits(value) == text

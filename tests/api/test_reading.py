@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from qtj_operator.api import reading, template
 from qtj_operator.api.reading import faults
 from qtj_operator.api.spec import Spec
+from qtj_operator.api.spelling import meant, nearest
 from tests.jobs import a_template, job_object
 
 RAISED_BY = {
@@ -123,3 +124,26 @@ def a_spec(**fields: Any) -> dict[str, Any]:
 )
 def test_a_fault_is_reported_in_a_sentence_with_a_remedy(fields: dict[str, Any], path: str, sentence: str) -> None:
     assert problems_of(a_spec(**fields)) == {path: sentence}
+
+
+FIELDS = ("backoffLimit", "replicaSpecs", "suspend")
+
+
+@pytest.mark.parametrize("word", ["backofLimit", "backoff_limit", "BACKOFFLIMIT"])
+def test_the_nearest_word_is_named_as_it_is_written(word: str) -> None:
+    assert nearest(word, FIELDS) == "backoffLimit"
+    assert meant(word, FIELDS) == ": write backoffLimit"
+
+
+@pytest.mark.parametrize("word", ["", "gpu", None, 7, "x" * 1_000_000], ids=lambda word: str(word)[:5])
+def test_a_word_that_is_near_to_none_names_none(word: object) -> None:
+    assert nearest(word, FIELDS) is None
+    assert meant(word, FIELDS) == ""
+
+
+def test_underscores_do_not_count() -> None:
+    assert nearest("__s_u_s_p_e_n_d__", FIELDS) == "suspend"
+
+
+def test_without_known_words_none_is_near() -> None:
+    assert meant("suspend", ()) == ""

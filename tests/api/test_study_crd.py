@@ -5,8 +5,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from qtj.commands.main import app
-from qtj_operator.api.crd import crd
-from qtj_operator.api.study_crd import study_crd, study_crd_yaml
+from qtj_operator.api.crd import crd, study_crd, study_crd_yaml
 from tests.api.test_crd import CRD_FILE, nodes
 
 FILE = CRD_FILE.with_name("quantumtrainingstudies.quantumtraining.dev.yaml")

@@ -31,11 +31,9 @@ async def one(source: ClusterSource) -> Snapshot:
 
 
 async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.progress.leader = Progress(epoch=3, epochs=25, loss=0.25)
-    lab.waits(seconds=5)
-    await lab.settles()
+    await lab.settles_after(seconds=5)
 
     seen = await one(source(lab, "qcnn"))
 
@@ -45,8 +43,7 @@ async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
 
 
 async def test_a_job_that_no_operator_has_read_says_so() -> None:
-    lab = Lab()
-    await lab.applies()
+    lab = await Lab.applied()
 
     seen = await one(source(lab, "qcnn"))
 
@@ -72,8 +69,7 @@ async def test_a_phase_without_a_condition_of_its_name_is_explained_as_the_opera
 
 
 async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     watched = source(lab, "qcnn")
 
     losses = []
@@ -85,8 +81,7 @@ async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_
 
 
 async def test_the_time_left_is_an_estimate_at_first() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     await epoch(lab, 5, 0.25)
     lab.waits(seconds=10)
 
@@ -94,8 +89,7 @@ async def test_the_time_left_is_an_estimate_at_first() -> None:
 
 
 async def test_a_job_that_has_finished_is_over() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
 
     seen = await one(source(lab, "qcnn"))
 
@@ -104,8 +98,7 @@ async def test_a_job_that_has_finished_is_over() -> None:
 
 async def test_its_events_are_in_the_order_of_their_times_and_not_of_their_names() -> None:
     """An API server lists events by name, and the end of a name is a digest."""
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     uid = (await lab.job())["metadata"]["uid"]
 
     async def listed(_namespace: str, _name: str) -> list[Object]:
@@ -133,8 +126,7 @@ def event(reason: str, second: int, uid: str) -> Object:
     ids=["active", "suspended"],
 )
 async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], command: str) -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["spec"].update(spec))
     await lab.settles()
 
@@ -142,9 +134,7 @@ async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], co
 
 
 async def test_what_to_do_next_with_a_pod_that_has_not_started_is_to_read_its_events() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
 
     assert (await one(source(lab, "qcnn"))).follows == "qtj events qcnn -n lab"
     lab.kubelet.starts("qcnn-worker-1")
@@ -152,25 +142,20 @@ async def test_what_to_do_next_with_a_pod_that_has_not_started_is_to_read_its_ev
 
 
 async def test_a_job_that_failed_before_it_started_has_events_and_no_log() -> None:
-    lab = Lab()
-    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
-    await lab.settles()
-    lab.waits(minutes=2)
-    await lab.settles()
+    lab = await Lab.settled(runPolicy={"pendingDeadlineSeconds": 60})
+    await lab.settles_after(minutes=2)
 
     assert (await one(source(lab, "qcnn"))).follows == "qtj events qcnn -n lab; qtj retry qcnn -n lab continues it"
 
 
 async def test_what_to_do_next_with_a_complete_job_is_to_read_its_report() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
 
     assert (await one(source(lab, "qcnn"))).follows == "qtj report qcnn -n lab"
 
 
 async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     for number in range(5):
         await lab.cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=f"job-{number}"))
     client = RecordingClient(lab.cluster)

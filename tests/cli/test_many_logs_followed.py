@@ -10,8 +10,7 @@ from tests.controller.lab import KEY, Lab, running
 
 
 async def test_more_logs_than_can_be_followed_at_once_are_refused_with_a_way_out() -> None:
-    lab = Lab()
-    await running(lab, replicaSpecs={"Worker": {"replicas": 91}})
+    lab = await running(Lab(), replicaSpecs={"Worker": {"replicas": 91}})
     client: Any = lab.cluster
 
     sentence = "qcnn has 91 logs, and 90 can be followed at once: name a replica, such as qcnn-worker-0.1"

@@ -21,8 +21,7 @@ async def shown(lab: Lab) -> list[tuple[Any, ...]]:
 
 
 async def test_replicas_that_run_have_a_node_and_no_exit_code() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
 
     assert await shown(lab) == [
         ("worker-0", "Running", "node-1", None, 0),
@@ -31,8 +30,7 @@ async def test_replicas_that_run_have_a_node_and_no_exit_code() -> None:
 
 
 async def test_a_replica_that_has_failed_shows_its_exit_code_and_then_its_restart() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.kubelet.ends("qcnn-worker-1", 137)
 
     failed = await shown(lab)
@@ -46,8 +44,7 @@ async def test_a_replica_that_has_failed_shows_its_exit_code_and_then_its_restar
 
 
 async def test_a_job_that_is_complete_shows_its_inference_too() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
 
     assert [each[:2] for each in await shown(lab)] == [
         ("worker-0", "Succeeded"), ("worker-1", "Succeeded"), ("inference", "Succeeded"),
@@ -55,8 +52,7 @@ async def test_a_job_that_is_complete_shows_its_inference_too() -> None:
 
 
 async def test_a_replica_whose_pod_is_gone_is_known_by_the_status() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
     for pod in lab.pods:
         lab.cluster.remove(Resource.PODS, "lab", pod)
 
@@ -64,10 +60,8 @@ async def test_a_replica_whose_pod_is_gone_is_known_by_the_status() -> None:
 
 
 async def test_a_replica_that_failed_for_good_is_known_by_the_status() -> None:
-    lab = Lab()
-    await running(lab)
-    lab.kubelet.ends("qcnn-worker-1", 1)
-    await lab.settles()
+    lab = await running(Lab())
+    await lab.ends("qcnn-worker-1", 1)
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-1")
 
     assert (await shown(lab))[1] == ("worker-1", "Failed", "node-1", 1, 0)
@@ -77,8 +71,7 @@ async def test_a_worker_that_is_replaced_alone_has_restarts_of_its_own() -> None
     lab = Lab()
     roles = {"Chief": {}, "PS": {"replicas": 1}, "Worker": {"replicas": 2}}
     await running(lab, strategy="ParameterServer", replicaSpecs=roles)
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
     lab.waits(seconds=60)
     await restarted(lab)
 

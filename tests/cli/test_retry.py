@@ -5,13 +5,12 @@ import pytest
 from qtj.retry import raise_retry
 from qtj.terminal.errors import InputError
 from qtj_operator.controller.client import Resource
-from tests.controller.lab import KEY, TRAINED, Lab, running
+from tests.controller.lab import KEY, Lab, running
 
 
 async def failed(lab: Lab) -> None:
     await running(lab)
-    lab.kubelet.ends("qcnn-worker-1", 1)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 1)
 
 
 async def test_a_failed_job_goes_on_as_another_attempt() -> None:
@@ -26,11 +25,8 @@ async def test_a_failed_job_goes_on_as_another_attempt() -> None:
 
 
 async def test_inference_that_failed_runs_again() -> None:
-    lab = Lab()
-    await running(lab, inference={})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    lab = await running(Lab(), inference={})
+    await lab.trains()
     await lab.kubelet.runs_inference("qcnn", 1, None)
     await lab.settles()
     before = await lab.phase()
@@ -72,9 +68,7 @@ async def test_what_cannot_be_retried_is_said_in_a_sentence() -> None:
 
 
 async def test_a_job_that_never_started_needs_another_spec() -> None:
-    lab = Lab()
-    await lab.applies(artifacts={"uri": "file:///nowhere"})
-    await lab.settles()
+    lab = await Lab.settled(artifacts={"uri": "file:///nowhere"})
 
     with pytest.raises(InputError, match="qcnn never started: correct its spec, and it starts by itself"):
         await raise_retry(lab.cluster, KEY)

@@ -6,6 +6,7 @@ import pytest
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.cluster.api import ApiClient
+from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import ApiError, Client, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
@@ -18,12 +19,12 @@ JOBS, PODS, SERVICES, EVENTS = (
 PORT = {"name": "grpc", "port": 2222, "targetPort": 2222, "protocol": "TCP"}
 
 
-def connected(url: str, token: str) -> ApiClient:
+def connected(url: str, token: str, clock: ServerClock | None = None) -> ApiClient:
     settings = kubernetes.Configuration(host=url)
     settings.verify_ssl = False
     settings.api_key["BearerToken"] = f"Bearer {token}"
     settings.retries = None
-    return ApiClient(kubernetes.ApiClient(settings), Metrics(lambda: 0))
+    return ApiClient(kubernetes.ApiClient(settings), Metrics(), clock)
 
 
 def service(namespace: str, name: str = "a", **labels: str) -> dict[str, Any]:

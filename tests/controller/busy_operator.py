@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from qtj.local.store import Change
 from qtj_operator.controller.cache import CACHED, Cache
 from qtj_operator.controller.cached_client import CachedClient
@@ -59,6 +61,11 @@ REFUSED = Hang(
 """The default timeout of webhooks, and the default failurePolicy, which is Fail."""
 IGNORED = Hang(3.0)
 """With the failurePolicy Ignore, the object is created."""
+EVERY_HANG = [
+    pytest.param(NO_ANSWER, id="no answer"),
+    pytest.param(REFUSED, id="refused", marks=pytest.mark.slow),
+    pytest.param(IGNORED, id="ignored", marks=pytest.mark.slow),
+]
 
 
 class SlowCluster(Cluster):
@@ -140,6 +147,10 @@ class BusyOperator:
         manifest = job_object(name=name, namespace=namespace, **spec)
         del manifest["metadata"]["uid"]
         await self.cluster.create(JOBS, manifest)
+
+    async def applies_many(self, namespace: str, name: str, number: int, **spec: Any) -> None:
+        for each in range(number):
+            await self.applies(namespace, f"{name}-{each}", **spec)
 
     def edits(self, namespace: str, name: str, **fields: Any) -> None:
         spec = {**self.job(namespace, name)["spec"], **fields}

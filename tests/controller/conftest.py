@@ -10,6 +10,8 @@ from qtj_operator.controller.client import Client
 from tests.controller.api_objects import connected
 from tests.controller.cluster_jobs import Place
 from tests.controller.memory import Cluster
+from tests.controller.operator_process import Cluster as OperatorCluster
+from tests.controller.operator_process import Operator, running
 from tests.missing import skip_or_fail
 from tools.api_server import ApiServer, Machine, Programs, find_programs
 from tools.background import wait_until
@@ -80,3 +82,15 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
 def lab(request: pytest.FixtureRequest, client: Client) -> str:
     """An empty namespace of that cluster."""
     return "lab" if isinstance(client, Cluster) else str(request.getfixturevalue("namespace"))
+
+
+@pytest.fixture
+def operator(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Operator]:
+    """An operator that looks after the test's namespace."""
+    with running(api_server, namespace, tmp_path) as one:
+        yield one
+
+
+@pytest.fixture
+def cluster(api_server: ApiServer, namespace: str) -> OperatorCluster:
+    return OperatorCluster(api_server, namespace)

@@ -1,7 +1,7 @@
 """An operator's controller on a cluster in memory, one pass at a time."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
@@ -11,7 +11,7 @@ from qtj_operator.controller.reconcile import Reconciler
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas
 from tests.jobs import job_object
 
-__all__ = ["KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "complete", "restarted", "running"]
+__all__ = ["ENOUGH", "KEY", "MEASURED", "TRAINED", "WEIGHTS", "Lab", "Settling", "complete", "restarted", "running"]
 
 KEY = ("lab", "qcnn")
 WEIGHTS = Weights(uri="gs://lab-bucket/qcnn/weights/1f3c0a.h5", sha256="1f3c0a" + "0" * 58)
@@ -19,15 +19,61 @@ TRAINED = TerminationMessage(
     weights=WEIGHTS, progress=Progress(epoch=25, epochs=25, step=1000, loss=0.2, accuracy=0.95)
 )
 MEASURED = TerminationMessage(metrics={"mse": 0.21, "signAccuracy": 0.94})
-ENOUGH = 20
-"""Passes in which a job settles when nothing happens in between."""
+ENOUGH = 50
+"""Passes in which a job or a study settles when nothing happens in between."""
 
 
-class Lab:
-    """One namespace with a job, a kubelet and an operator whose clock stands still until `waits`."""
+class Settling:
+    """An operator that looks at one object, one pass at a time; its clock stands still until `waits`."""
+
+    now = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+    async def applies(self, **spec: Any) -> None:
+        """The user creates the object."""
+        raise NotImplementedError
+
+    async def passes(self) -> timedelta | None:
+        """The operator looks once."""
+        raise NotImplementedError
+
+    @classmethod
+    async def applied(cls, **spec: Any) -> Self:
+        """A lab in which the user has created the object."""
+        lab = cls()
+        await lab.applies(**spec)
+        return lab
+
+    @classmethod
+    async def settled(cls, **spec: Any) -> Self:
+        """One in which the operator has nothing more to do about it, too."""
+        lab = await cls.applied(**spec)
+        await lab.settles()
+        return lab
+
+    async def settles(self) -> timedelta | None:
+        """The operator looks until there is nothing more to do; returns after what time it wants to look again."""
+        for _ in range(ENOUGH):
+            delay = await self.passes()
+            if delay != timedelta(0):
+                return delay
+        raise AssertionError(f"not settled after {ENOUGH} passes")
+
+    async def settles_after(self, **delta: float) -> timedelta | None:
+        """Time passes, and then it looks."""
+        self.waits(**delta)
+        return await self.settles()
+
+    def waits(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+
+L = TypeVar("L", bound="Lab")
+
+
+class Lab(Settling):
+    """One namespace with a job, a kubelet and an operator."""
 
     def __init__(self) -> None:
-        self.now = datetime(2030, 1, 1, 12, tzinfo=UTC)
         self.cluster = Cluster(lambda: self.now)
         self.client = RecordingClient(self.cluster)
         self.kubelet = Kubelet(self.cluster)
@@ -55,16 +101,23 @@ class Lab:
         """The operator looks once."""
         return await self.reconciler.reconcile(KEY)
 
-    async def settles(self) -> timedelta | None:
-        """The operator looks until there is nothing more to do; returns after what time it wants to look again."""
-        for _ in range(ENOUGH):
-            delay = await self.passes()
-            if delay != timedelta(0):
-                return delay
-        raise AssertionError(f"not settled after {ENOUGH} passes: {await self.status()}")
+    async def starts(self, *pods: str) -> None:
+        """Pods start, all without names, and the operator settles; likewise below."""
+        self.kubelet.starts(*pods)
+        await self.settles()
 
-    def waits(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
+    async def ends(self, pod: str, exit_code: int, message: TerminationMessage | None = None) -> None:
+        self.kubelet.ends(pod, exit_code, message)
+        await self.settles()
+
+    async def reaps(self) -> None:
+        self.kubelet.reaps()
+        await self.settles()
+
+    async def trains(self) -> None:
+        """Both workers of the job end, the leader with its weights."""
+        self.kubelet.ends("qcnn-worker-1", 0)
+        await self.ends("qcnn-worker-0", 0, TRAINED)
 
     async def job(self) -> Object:
         found = await self.cluster.get(Resource.QUANTUM_TRAINING_JOBS, *KEY)
@@ -95,29 +148,27 @@ class Lab:
         return self.cluster.names(Resource.SERVICES)
 
 
-async def running(lab: Lab, **spec: Any) -> None:
-    """The job's replicas all run."""
+async def running(lab: L, **spec: Any) -> L:
+    """The job's replicas all run; returns the lab."""
     await lab.applies(**spec)
     await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
+    return lab
 
 
 async def restarted(lab: Lab) -> None:
     """What is left of the gang has gone, and the next attempt runs."""
     await lab.settles()
     lab.kubelet.reaps()
-    lab.waits(seconds=5)
-    await lab.settles()
+    await lab.settles_after(seconds=5)
     lab.kubelet.starts()
     await lab.settles()
 
 
-async def complete(lab: Lab) -> None:
-    """The job has trained and inferred."""
+async def complete(lab: L) -> L:
+    """The job has trained and inferred; returns the lab."""
     await running(lab, inference={})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
     await lab.settles()
+    return lab

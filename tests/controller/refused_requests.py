@@ -23,7 +23,5 @@ async def fails_at(lab: Lab, call: str, error: ApiError = UNAVAILABLE) -> None:
 
 
 async def running_again(lab: Lab) -> None:
-    lab.waits(seconds=5)
-    await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.settles_after(seconds=5)
+    await lab.starts()

@@ -1,7 +1,7 @@
 """An operator's controller of studies on a cluster in memory, one pass at a time, whose jobs the test ends."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from qtj_operator.api.study import StudySpec
@@ -14,17 +14,16 @@ from qtj_operator.controller.reconcile_study import StudyReconciler
 from qtj_operator.controller.trial_objects import is_same_trial
 from qtj_operator.controller.watch_handler import WatchHandler
 from qtj_operator.core.study.points import Point
+from tests.controller.lab import ENOUGH, Settling
 from tests.controller.memory import Cluster, RecordingClient
 from tests.jobs import a_template
 
-__all__ = ["ENDED", "ENOUGH", "JOBS", "QTS", "TEMPLATE", "StudyLab", "mse_of", "study_object"]
+__all__ = ["ENDED", "JOBS", "QTS", "TEMPLATE", "StudyLab", "mse_of", "study_object"]
 
 QTS = Resource.QUANTUM_TRAINING_STUDIES
 JOBS = Resource.QUANTUM_TRAINING_JOBS
 KEY = ("lab", "rates")
 ENDED = "2030-01-01T12:00:00Z"
-ENOUGH = 50
-"""Passes in which a study settles when nothing happens in between."""
 
 TEMPLATE = {
     "artifacts": {"uri": "gs://lab-bucket/rates"},
@@ -50,11 +49,10 @@ def study_object(*, name: str = "rates", namespace: str = "lab", **spec: Any) ->
     }
 
 
-class StudyLab:
+class StudyLab(Settling):
     """One namespace with a study, and an operator that reads what its watches have delivered before each pass."""
 
     def __init__(self) -> None:
-        self.now = datetime(2030, 1, 1, 12, tzinfo=UTC)
         self.cluster = Cluster(lambda: self.now)
         self.client = RecordingClient(self.cluster)
         self.hints: list[tuple[str, str]] = []
@@ -99,14 +97,6 @@ class StudyLab:
         self.hear()
         return await self.reconciler.reconcile(KEY)
 
-    async def settles(self) -> timedelta | None:
-        """The operator looks until there is nothing more to do; returns after what time it wants to look again."""
-        for _ in range(ENOUGH):
-            delay = await self.passes()
-            if delay != timedelta(0):
-                return delay
-        raise AssertionError(f"not settled after {ENOUGH} passes: {self.status()}")
-
     def ends(self, name: str, mse: float | None = None, *, why: str = "no memory") -> None:
         """The job of a trial is complete with an mse, or has failed."""
         if mse is None:
@@ -115,9 +105,6 @@ class StudyLab:
         else:
             status = {"phase": "Complete", "metrics": {"mse": mse}, "progress": {"epoch": 5, "loss": mse / 2}}
         self.cluster.edit(JOBS, "lab", name, status={**status, "completionTime": ENDED})
-
-    def waits(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
     def study(self) -> Object:
         return self.cluster.store.find(QTS, *KEY)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from qtj_operator.cluster.account import account_of
+from qtj_operator.cluster.operator import account_of
 
 
 def token(subject: object) -> str:

@@ -12,7 +12,7 @@ from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.pod import replica_pod
 from tests.controller.children import JOB, PODS, SERVICES, inference
 from tests.controller.memory import Cluster, RecordingClient
-from tests.controller.virtual_time import run
+from tests.controller.virtual_time import in_virtual_time, run
 from tests.jobs import a_job
 
 
@@ -72,15 +72,15 @@ def test_no_pod_is_requested_before_the_last_service_is_there() -> None:
     assert client.calls[-1] == "create pods qcnn-worker-0"
 
 
-def test_ever_more_requests_go_out_together_but_never_more_than_eight() -> None:
+@in_virtual_time
+async def test_ever_more_requests_go_out_together_but_never_more_than_eight() -> None:
     client = SlowClient()
     job = a_job(workers=200)
+    await act(client, job, [Create.of(replica_pod(job, replica, 1)) for replica in job.replicas()])
 
-    async def story() -> float:
-        await act(client, job, [Create.of(replica_pod(job, replica, 1)) for replica in job.replicas()])
-        return asyncio.get_running_loop().time()
-
-    assert run(story()) == 3 + 1 + 2 + 4 + 8 + 10, "1, 2 and 4 at once; then 8, 16, 32, 64 and the 73 that are left"
+    assert asyncio.get_running_loop().time() == 3 + 1 + 2 + 4 + 8 + 10, (
+        "1, 2 and 4 at once; then 8, 16, 32, 64 and the 73 that are left"
+    )
     assert client.most == 8
 
 

@@ -1,23 +1,14 @@
 """v1alpha1 and v1beta1 of a real API server: one object, whichever version it is written, read or trained in."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION, NEWEST_VERSION, VERSION, VERSIONS
 from tests.controller.crd_versions import job_in, resource, stored_versions
-from tests.controller.operator_process import SOON, Operator, running
+from tests.controller.operator_process import SOON, Operator
 from tools.api_server import ApiServer
 from tools.background import wait_until
 
 PODS = [f"{version}-worker-0" for version in VERSIONS]
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Operator]:
-    with running(api_server, namespace, tmp_path) as one:
-        yield one
 
 
 def trained_in_both(server: ApiServer, namespace: str) -> None:

@@ -32,8 +32,7 @@ async def test_its_status_may_come_after_passes(milliseconds: int, spec: dict[st
     job = await created(lab, RESTORED, inference={}, **spec)
     if milliseconds:
         await lab.settles()
-        lab.waits(milliseconds=milliseconds)
-        await lab.settles()
+        await lab.settles_after(milliseconds=milliseconds)
 
     await lab.cluster.replace_status(JOBS, {**job, "status": status})
     await lab.settles()
@@ -50,8 +49,7 @@ async def test_it_says_once_what_it_waits_for_and_starts_if_no_status_comes() ->
     assert await lab.settles() == timedelta(seconds=1)
     assert (await lab.events(), await lab.status()) == (["Restored"], {})
 
-    lab.waits(seconds=1)
-    await lab.settles()
+    await lab.settles_after(seconds=1)
     assert lab.pods == ("qcnn-worker-0", "qcnn-worker-1")
 
 

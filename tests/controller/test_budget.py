@@ -22,8 +22,7 @@ async def one_by_one(lab: Lab, replicas: int) -> None:
     await lab.settles()
     for name in lab.pods:
         lab.kubelet.starts(name)
-        lab.waits(seconds=1)
-        await lab.settles()
+        await lab.settles_after(seconds=1)
     for index in reversed(range(replicas)):
         lab.kubelet.ends(f"qcnn-worker-{index}", 0, TRAINED)
     await lab.settles()
@@ -46,15 +45,11 @@ async def test_a_replica_costs_its_service_and_its_pod_and_time_a_status_every_t
 
 async def test_a_job_of_many_replicas_costs_three_writes_each_and_a_dozen() -> None:
     """A Service, a pod, and its success, which is written at once: its pod may be deleted any time."""
-    lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 60}}, inference={})
-    await lab.settles()
+    lab = await Lab.settled(replicaSpecs={"Worker": {"replicas": 60}}, inference={})
     for name in lab.pods:  # all within a second, each seen on its own
-        lab.kubelet.starts(name)
-        await lab.settles()
+        await lab.starts(name)
     for index in reversed(range(60)):
-        lab.kubelet.ends(f"qcnn-worker-{index}", 0, TRAINED)
-        await lab.settles()
+        await lab.ends(f"qcnn-worker-{index}", 0, TRAINED)
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
     await lab.settles()
 
@@ -64,9 +59,7 @@ async def test_a_job_of_many_replicas_costs_three_writes_each_and_a_dozen() -> N
 
 
 async def test_a_number_that_waits_is_written_when_its_time_has_come() -> None:
-    lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 3}})
-    await lab.settles()
+    lab = await Lab.settled(replicaSpecs={"Worker": {"replicas": 3}})
     lab.kubelet.starts("qcnn-worker-0")
     before = counted(lab)
 
@@ -74,15 +67,12 @@ async def test_a_number_that_waits_is_written_when_its_time_has_come() -> None:
 
     assert counted(lab) == before
     assert delay == timedelta(seconds=2)
-    lab.waits(seconds=2)
-    await lab.settles()
+    await lab.settles_after(seconds=2)
     assert (await lab.status())["ready"] == "1/3"
 
 
 async def test_what_is_more_than_a_number_is_written_at_once() -> None:
-    lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 2}})
-    await lab.settles()
+    lab = await Lab.settled(replicaSpecs={"Worker": {"replicas": 2}})
     lab.kubelet.starts()
 
     await lab.settles()
@@ -91,23 +81,17 @@ async def test_what_is_more_than_a_number_is_written_at_once() -> None:
 
 
 async def test_replicas_that_become_ready_together_cost_one_status() -> None:
-    lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 50}})
-    await lab.settles()
+    lab = await Lab.settled(replicaSpecs={"Worker": {"replicas": 50}})
     before = counted(lab)
 
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
 
     assert counted(lab) - before == Counter({"replace_status quantumtrainingjobs": 1, "create events": 1})
 
 
 async def test_nothing_is_written_while_nothing_happens() -> None:
-    lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 50}})
-    await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    lab = await Lab.settled(replicaSpecs={"Worker": {"replicas": 50}})
+    await lab.starts()
     lab.client.calls.clear()
     version = lab.cluster.store.version
 
@@ -132,9 +116,7 @@ async def test_a_job_that_has_ended_costs_four_reads_a_pass_and_no_write() -> No
 
 
 async def test_a_job_that_waits_for_machines_for_an_hour_costs_one_event() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     unscheduled = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}
     for name in lab.pods:
         lab.cluster.edit(Resource.PODS, "lab", name, status={"phase": "Pending", "conditions": [unscheduled]})

@@ -9,7 +9,7 @@ import pytest
 
 from qtj_operator.controller.cache import AWAITED, Cache
 from qtj_operator.controller.client import Resource
-from qtj_operator.controller.packed import PackedJob
+from qtj_operator.controller.trim import PackedJob
 
 JOBS, PODS = Resource.QUANTUM_TRAINING_JOBS, Resource.PODS
 

@@ -13,7 +13,7 @@ from qtj_operator.controller.cached_client import CachedClient
 from qtj_operator.controller.children import PodObject, ServiceObject
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.watch_handler import WatchHandler
-from tests.controller.lab import KEY, MEASURED, TRAINED, Lab, complete, running
+from tests.controller.lab import KEY, MEASURED, Lab, complete, running
 
 GANG = {"schedulingPolicy": {"gang": True}}
 
@@ -77,8 +77,7 @@ async def test_a_settled_job_costs_no_request(life: Callable[[Lab], Awaitable[No
 
 
 async def test_a_gang_that_is_placed_costs_no_request_either() -> None:
-    lab = Watched()
-    await running(lab, runPolicy=GANG)
+    lab = await running(Watched(), runPolicy=GANG)
     asked = lab.reads.count("list podgroups *")
     lab.client.calls.clear()
 
@@ -89,8 +88,7 @@ async def test_a_gang_that_is_placed_costs_no_request_either() -> None:
 
 
 async def test_a_job_that_is_gone_costs_no_request() -> None:
-    lab = Watched()
-    await running(lab)
+    lab = await running(Watched())
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
     lab.client.calls.clear()
 
@@ -99,17 +97,14 @@ async def test_a_job_that_is_gone_costs_no_request() -> None:
 
 
 async def test_a_gang_restarts_with_one_read_of_its_job_after_its_pods_are_gone() -> None:
-    lab = Watched()
-    await running(lab)
+    lab = await running(Watched())
     lab.client.calls.clear()
 
     lab.kubelet.ends("qcnn-worker-1", 137)
     await lab.passes()
     await lab.passes()
-    lab.kubelet.reaps()
-    await lab.settles()
-    lab.waits(seconds=5)
-    await lab.settles()
+    await lab.reaps()
+    await lab.settles_after(seconds=5)
 
     assert lab.pods == ("qcnn-worker-0", "qcnn-worker-1")
     assert (await lab.status())["attempt"] == 2
@@ -117,9 +112,7 @@ async def test_a_gang_restarts_with_one_read_of_its_job_after_its_pods_are_gone(
 
 
 async def test_no_child_comes_again_for_a_job_that_is_gone_where_the_watch_of_jobs_is_behind() -> None:
-    lab = Watched()
-    await lab.applies()
-    await lab.settles()
+    lab = await Watched.settled()
     lab.stalled.add(Resource.QUANTUM_TRAINING_JOBS)
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
     lab.client.calls.clear()
@@ -129,11 +122,8 @@ async def test_no_child_comes_again_for_a_job_that_is_gone_where_the_watch_of_jo
 
 
 async def test_no_result_is_lost_where_the_watch_of_pods_is_behind_that_of_jobs() -> None:
-    lab = Watched()
-    await running(lab, inference={})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    lab = await running(Watched(), inference={})
+    await lab.trains()
     lab.stalled.add(Resource.PODS)
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
 
@@ -143,8 +133,7 @@ async def test_no_result_is_lost_where_the_watch_of_pods_is_behind_that_of_jobs(
 
 
 async def test_a_status_that_was_decided_on_an_old_job_is_refused_and_the_next_pass_reads_the_job() -> None:
-    lab = Watched()
-    await running(lab)
+    lab = await running(Watched())
     lab.stalled.add(Resource.QUANTUM_TRAINING_JOBS)
     await lab.edits(suspend=True)
     lab.kubelet.ends("qcnn-worker-1", 137)
@@ -159,8 +148,7 @@ async def test_a_status_that_was_decided_on_an_old_job_is_refused_and_the_next_p
 
 
 async def test_other_tasks_have_their_turn_while_a_thousand_replicas_are_looked_at() -> None:
-    lab = Watched()
-    await running(lab, replicaSpecs={"Worker": {"replicas": 1000}})
+    lab = await running(Watched(), replicaSpecs={"Worker": {"replicas": 1000}})
     turns = 0
 
     async def other() -> None:

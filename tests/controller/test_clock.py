@@ -5,12 +5,10 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from kubernetes.aio import client as kubernetes
 
-from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.controller.client import Resource
-from qtj_operator.controller.metrics import Metrics
+from tests.controller.api_objects import connected
 from tools.api_server import ApiServer
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -139,11 +137,8 @@ def test_a_server_whose_clock_was_put_right_is_believed_after_three_answers() ->
 
 
 async def test_a_kube_apiserver_tells_its_time(api_server: ApiServer) -> None:
-    settings = kubernetes.Configuration(host=api_server.url)
-    settings.verify_ssl = False
-    settings.api_key["BearerToken"] = f"Bearer {api_server.token}"
     clock = ServerClock(wall=lambda: datetime.now(UTC) + timedelta(hours=1))
-    client = ApiClient(kubernetes.ApiClient(settings), Metrics(), clock)
+    client = connected(api_server.url, api_server.token, clock)
     try:
         for _ in range(3):
             await client.list(Resource.QUANTUM_TRAINING_JOBS, None, {})

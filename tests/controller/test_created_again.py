@@ -2,7 +2,7 @@
 
 from qtj_operator.api.names import KIND, child_labels
 from qtj_operator.controller.client import Resource
-from tests.controller.lab import TRAINED, Lab, running
+from tests.controller.lab import Lab, running
 
 WORKERS = ("qcnn-worker-0", "qcnn-worker-1")
 
@@ -77,12 +77,9 @@ async def test_what_belongs_to_another_job_or_to_nobody_has_the_name_for_good() 
 
 async def test_a_child_that_is_not_watched_says_the_same() -> None:
     """The inference Job, for one, is only met when it is created."""
-    lab = Lab()
-    await running(lab, inference={})
+    lab = await running(Lab(), inference={})
     await left(lab, Resource.JOBS, "qcnn-inference")
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
 
     waiting = await lab.condition("Complete")
     assert (waiting["reason"], waiting["message"]) == (

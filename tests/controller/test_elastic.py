@@ -17,10 +17,8 @@ NO_ROOM = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
 
 async def probing() -> Watched:
     """Two workers train, and the place of a third one is looked for."""
-    lab = Watched()
-    await running(lab, **ELASTIC)
-    lab.waits(seconds=601)
-    await lab.settles()
+    lab = await running(Watched(), **ELASTIC)
+    await lab.settles_after(seconds=601)
     lab.kubelet.sets("qcnn-worker-2", phase="Pending", conditions=[NO_ROOM])
     await lab.settles()
     return lab

@@ -7,7 +7,7 @@ import pytest
 
 from qtj_contract import TerminationMessage, Weights
 from qtj_operator.controller.parse import parse_pod
-from qtj_operator.core.ending import EndedBy
+from qtj_operator.core.pod import EndedBy
 from tests.controller.rawpods import condition, container, raw_pod, terminated
 
 DISRUPTED = [condition("DisruptionTarget", "True")]

@@ -56,8 +56,7 @@ async def test_a_defect_of_the_operator_is_told(monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object, **__: object) -> None:
         raise TypeError("unhashable type: 'list'")
 
-    lab = Lab()
-    await lab.applies()
+    lab = await Lab.applied()
     monkeypatch.setattr("qtj_operator.core.incomplete.replica_pod", broken)
     await fails(lab, 2, TypeError)
 
@@ -66,8 +65,7 @@ async def test_a_defect_of_the_operator_is_told(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_a_job_that_runs_has_an_event_and_keeps_its_status() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     before = await lab.status()
     lab.client.refuse = lambda call: TOO_LARGE if call.startswith("list pods") else None
     await fails(lab, 4)

@@ -7,97 +7,78 @@ import asyncio
 
 import pytest
 
-from tests.controller.busy_operator import IGNORED, NO_ANSWER, REFUSED, BusyOperator, Hang
-from tests.controller.virtual_time import run
+from tests.controller.busy_operator import EVERY_HANG, IGNORED, NO_ANSWER, BusyOperator, Hang
+from tests.controller.virtual_time import in_virtual_time
 
 LONGEST_PAUSE_SECONDS = 60
 """After a refusal."""
-EVERY_HANG = [
-    pytest.param(NO_ANSWER, id="no answer"),
-    pytest.param(REFUSED, id="refused"),
-    pytest.param(IGNORED, id="ignored"),
-]
 
 
 async def hangs(operator: BusyOperator, jobs: int, hang: Hang = NO_ANSWER) -> None:
     operator.cluster.hung["bad"] = hang
-    for number in range(jobs):
-        await operator.applies("bad", f"stuck-{number}")
+    await operator.applies_many("bad", "stuck", jobs)
 
 
 @pytest.mark.parametrize("hang", EVERY_HANG)
-@pytest.mark.parametrize("jobs", [30, 100])
-def test_jobs_of_other_namespaces_wait_for_one_timeout_at_most(jobs: int, hang: Hang) -> None:
-    async def story() -> list[float]:
-        async with BusyOperator.running() as operator:
-            for number in range(5):
-                await operator.applies("good", f"small-{number}")
-            await asyncio.sleep(5)
-            await hangs(operator, jobs, hang)
-            await asyncio.sleep(1)
-            return await operator.seconds_until_each_is_suspended("good", 5, pause=60)
-
-    first, *later = run(story())
-    assert first < hang.seconds + 2
-    assert max(later) < 2
+@in_virtual_time
+async def test_jobs_of_other_namespaces_wait_for_one_timeout_at_most(hang: Hang) -> None:
+    async with BusyOperator.running() as operator:
+        await operator.applies_many("good", "small", 5)
+        await asyncio.sleep(5)
+        await hangs(operator, 100, hang)
+        await asyncio.sleep(1)
+        first, *later = await operator.seconds_until_each_is_suspended("good", 5, pause=60)
+        assert first < hang.seconds + 2
+        assert max(later) < 2
 
 
 @pytest.mark.parametrize("hang", EVERY_HANG)
-def test_a_job_beside_those_that_hang_is_not_behind_them(hang: Hang) -> None:
-    async def story() -> float:
-        async with BusyOperator.running() as operator:
-            await operator.applies("bad", "small")
-            await asyncio.sleep(5)
-            await hangs(operator, 30, hang)
-            await asyncio.sleep(60)
-            return await operator.seconds_until_suspended("bad", "small")
-
-    assert run(story()) < hang.seconds
+@in_virtual_time
+async def test_a_job_beside_those_that_hang_is_not_behind_them(hang: Hang) -> None:
+    async with BusyOperator.running() as operator:
+        await operator.applies("bad", "small")
+        await asyncio.sleep(5)
+        await hangs(operator, 30, hang)
+        await asyncio.sleep(60)
+        assert await operator.seconds_until_suspended("bad", "small") < hang.seconds
 
 
 @pytest.mark.parametrize("hang", EVERY_HANG)
-def test_jobs_that_hung_go_on_soon_after_they_are_answered(hang: Hang) -> None:
-    async def story() -> int:
-        async with BusyOperator.running() as operator:
-            await hangs(operator, 100, hang)
-            await asyncio.sleep(300)
-            assert not operator.cluster.created or hang is IGNORED
-            operator.cluster.hung.clear()
-            await asyncio.sleep(LONGEST_PAUSE_SECONDS + 20)
-            return len(operator.cluster.created)
-
-    assert run(story()) == 400
+@in_virtual_time
+async def test_jobs_that_hung_go_on_soon_after_they_are_answered(hang: Hang) -> None:
+    async with BusyOperator.running() as operator:
+        await hangs(operator, 100, hang)
+        await asyncio.sleep(300)
+        assert not operator.cluster.created or hang is IGNORED
+        operator.cluster.hung.clear()
+        await asyncio.sleep(LONGEST_PAUSE_SECONDS + 20)
+        assert len(operator.cluster.created) == 400
 
 
 @pytest.mark.parametrize("hang", EVERY_HANG)
-@pytest.mark.parametrize("teams", [1, 3])
-def test_a_sound_job_with_one_late_answer_does_not_wait_behind_those_that_hang(teams: int, hang: Hang) -> None:
-    async def story() -> float:
-        async with BusyOperator.running() as operator:
-            for team in range(teams):
-                operator.cluster.hung[f"bad-{team}"] = hang
-                for number in range(40):
-                    await operator.applies(f"bad-{team}", f"stuck-{number}")
-            await asyncio.sleep(60)
-            operator.cluster.hung["good"] = IGNORED
-            await operator.applies("good", "small")
-            await asyncio.sleep(IGNORED.seconds + 1)
-            del operator.cluster.hung["good"]
-            await asyncio.sleep(30)
-            return await operator.seconds_until_suspended("good", "small")
-
-    assert run(story()) < 2
+@in_virtual_time
+async def test_a_sound_job_with_one_late_answer_does_not_wait_behind_those_that_hang(hang: Hang) -> None:
+    async with BusyOperator.running() as operator:
+        for team in range(3):
+            operator.cluster.hung[f"bad-{team}"] = hang
+            await operator.applies_many(f"bad-{team}", "stuck", 40)
+        await asyncio.sleep(60)
+        operator.cluster.hung["good"] = IGNORED
+        await operator.applies("good", "small")
+        await asyncio.sleep(IGNORED.seconds + 1)
+        del operator.cluster.hung["good"]
+        await asyncio.sleep(30)
+        assert await operator.seconds_until_suspended("good", "small") < 2
 
 
-def test_the_operator_ends_at_once_while_requests_hang() -> None:
+@in_virtual_time
+async def test_the_operator_ends_at_once_while_requests_hang() -> None:
     """Each pass is a task of its own, and none of them waits for its answer."""
 
-    async def story() -> float:
-        loop = asyncio.get_running_loop()
-        async with BusyOperator.running() as operator:
-            await hangs(operator, 100)
-            await asyncio.sleep(5)
-            begun = loop.time()
-        return loop.time() - begun
+    loop = asyncio.get_running_loop()
+    async with BusyOperator.running() as operator:
+        await hangs(operator, 100)
+        await asyncio.sleep(5)
+        begun = loop.time()
 
-    assert run(story()) == 0
+    assert (loop.time() - begun) == 0

@@ -26,8 +26,7 @@ def series(lab: Lab, metric: str) -> dict[tuple[str, ...], float]:
 
 
 async def test_a_job_without_a_status_waits_since_it_was_created() -> None:
-    lab = Lab()
-    await lab.applies()
+    lab = await Lab.applied()
     lab.waits(seconds=90)
     await lab.passes()
 
@@ -36,8 +35,7 @@ async def test_a_job_without_a_status_waits_since_it_was_created() -> None:
 
 
 async def test_a_job_that_runs_waits_no_more_and_is_gone_when_it_is_deleted() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     ran, waits = series(lab, "qtj_jobs"), series(lab, "qtj_job_waiting_seconds")
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
     await lab.passes()
@@ -47,21 +45,16 @@ async def test_a_job_that_runs_waits_no_more_and_is_gone_when_it_is_deleted() ->
 
 
 async def test_the_longest_wait_is_told_with_its_reason() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
-    lab.waits(minutes=20)
-    await lab.settles()
+    lab = await Lab.settled()
+    await lab.settles_after(minutes=20)
 
     assert series(lab, "qtj_job_waiting_seconds") == {((await lab.status())["reason"],): 1200}
 
 
 async def test_a_job_that_starts_again_waits_since_it_no_longer_runs() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.waits(hours=2)
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
     lab.waits(seconds=40)
     await lab.passes()
 
@@ -69,14 +62,12 @@ async def test_a_job_that_starts_again_waits_since_it_no_longer_runs() -> None:
 
 
 async def test_restarts_disruptions_and_the_reason_of_a_failure_are_counted_once() -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"backoffLimit": 1})
+    lab = await running(Lab(), runPolicy={"backoffLimit": 1})
     lab.kubelet.ends("qcnn-worker-1", 137)
     await restarted(lab)
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-1")
     await restarted(lab)
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
 
     assert series(lab, "qtj_restarts_total") == {(): 1}
     assert series(lab, "qtj_disruptions_total") == {(): 1}
@@ -85,8 +76,7 @@ async def test_restarts_disruptions_and_the_reason_of_a_failure_are_counted_once
 
 
 async def test_a_job_that_completes_has_not_failed_and_uses_no_node() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
 
     assert [labels[0] for labels in series(lab, "qtj_jobs")] == ["Complete"]
     assert series(lab, "qtj_jobs_failed_total") == {}
@@ -94,15 +84,11 @@ async def test_a_job_that_completes_has_not_failed_and_uses_no_node() -> None:
 
 
 async def test_pods_count_from_when_they_have_a_node_until_they_end() -> None:
-    lab = Lab()
-    await lab.applies(inference={})
-    await lab.settles()
+    lab = await Lab.settled(inference={})
     before = series(lab, "qtj_replicas")
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
     both = series(lab, "qtj_replicas")
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 0)
 
     assert (before, both) == ({}, {("Worker",): 2})
     assert series(lab, "qtj_replicas") == {("Worker",): 1}

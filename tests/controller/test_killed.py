@@ -24,8 +24,7 @@ async def told(lab: Lab, *events: tuple[str, str], pod: str = "qcnn-worker-0", c
 
 async def ended(lab: Lab, pod: str = "qcnn-worker-0", *says: Any) -> dict[str, Any]:
     """The program of a pod ends with 0; returns the status."""
-    lab.kubelet.ends(pod, 0, *says)
-    await lab.settles()
+    await lab.ends(pod, 0, *says)
     return await lab.status()
 
 
@@ -37,8 +36,7 @@ async def ended(lab: Lab, pod: str = "qcnn-worker-0", *says: Any) -> dict[str, A
 async def test_a_leader_that_was_killed_has_not_trained_and_this_counts(
     events: tuple[tuple[str, str], ...], reason: str
 ) -> None:
-    lab = Lab()
-    await running(lab, artifacts={"uri": "gs://lab/qcnn", "weights": "gs://lab/qcnn/w.h5"})
+    lab = await running(Lab(), artifacts={"uri": "gs://lab/qcnn", "weights": "gs://lab/qcnn/w.h5"})
     await told(lab, *events)
 
     status = await ended(lab)
@@ -49,16 +47,14 @@ async def test_a_leader_that_was_killed_has_not_trained_and_this_counts(
 
 
 async def test_a_program_that_names_its_weights_has_done_its_work() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     await told(lab, KILLING)
 
     assert (await ended(lab, "qcnn-worker-0", TRAINED))["weights"] is not None
 
 
 async def test_the_end_of_a_helper_does_not_matter() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     await told(lab, KILLING, container="shipper")
 
     assert (await ended(lab))["phase"] == "Complete"
@@ -76,8 +72,7 @@ async def test_a_worker_is_asked_for_where_it_counts() -> None:
 
 
 async def test_each_pod_is_asked_for_once() -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"successPolicy": "AllWorkers"})
+    lab = await running(Lab(), runPolicy={"successPolicy": "AllWorkers"})
     lab.kubelet.ends("qcnn-worker-0", 0)
     lab.client.calls.clear()
     for _ in range(3):

@@ -26,8 +26,7 @@ def shuts_down(lab: Lab, pod: str, code: int = 0, says: TerminationMessage | Non
 
 @pytest.mark.parametrize("spec", [{}, NAMED, {"inference": {}}, {"runPolicy": {"successPolicy": "AllWorkers"}}])
 async def test_a_leader_that_obeys_the_shutdown_of_its_node_has_not_trained(spec: dict[str, Any]) -> None:
-    lab = Lab()
-    await running(lab, **ONE_WORKER, **spec)
+    lab = await running(Lab(), **ONE_WORKER, **spec)
 
     shuts_down(lab, "qcnn-worker-0")
     await lab.settles()
@@ -38,8 +37,7 @@ async def test_a_leader_that_obeys_the_shutdown_of_its_node_has_not_trained(spec
 
 
 async def test_a_shutdown_that_only_its_condition_tells_of_is_one_all_the_same() -> None:
-    lab = Lab()
-    await running(lab, **ONE_WORKER)
+    lab = await running(Lab(), **ONE_WORKER)
 
     shuts_down(lab, "qcnn-worker-0", phase="Succeeded", reason=None, message=None)
     await lab.settles()
@@ -48,8 +46,7 @@ async def test_a_shutdown_that_only_its_condition_tells_of_is_one_all_the_same()
 
 
 async def test_a_leader_that_names_its_weights_has_trained_although_its_node_shuts_down() -> None:
-    lab = Lab()
-    await running(lab, **ONE_WORKER)
+    lab = await running(Lab(), **ONE_WORKER)
 
     shuts_down(lab, "qcnn-worker-0", says=TRAINED)
     await lab.settles()
@@ -58,8 +55,7 @@ async def test_a_leader_that_names_its_weights_has_trained_although_its_node_shu
 
 
 async def test_a_worker_that_obeys_does_not_stay_ready_for_ever() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
 
     shuts_down(lab, "qcnn-worker-1")
     await lab.settles()
@@ -84,8 +80,7 @@ async def test_one_of_parameter_servers_is_replaced() -> None:
 
 
 async def test_a_pods_own_deadline_costs_a_restart_and_is_no_success() -> None:
-    lab = Lab()
-    await running(lab, **ONE_WORKER, runPolicy={"backoffLimit": 1})
+    lab = await running(Lab(), **ONE_WORKER, runPolicy={"backoffLimit": 1})
 
     for attempt in (1, 2):
         assert (await lab.status())["attempt"] == attempt
@@ -97,14 +92,12 @@ async def test_a_pods_own_deadline_costs_a_restart_and_is_no_success() -> None:
 
 
 async def test_a_reboot_is_no_failure_of_the_program_nor_is_a_peer_that_ends_with_1() -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"backoffLimit": 0})
+    lab = await running(Lab(), runPolicy={"backoffLimit": 0})
 
     lost = {"exitCode": 255, "reason": "Unknown", "message": ""}
     statuses = [{"name": "trainer", "state": {"terminated": lost}}]
     lab.cluster.edit(Resource.PODS, KEY[0], "qcnn-worker-1", status={"phase": "Failed", "containerStatuses": statuses})
-    lab.kubelet.ends("qcnn-worker-0", 1)
-    await lab.settles()
+    await lab.ends("qcnn-worker-0", 1)
 
     status = await lab.status()
     assert (status["attempt"], status["disruptions"], status["restarts"]) == (2, 1, 0)
@@ -125,16 +118,14 @@ async def test_a_helper_container_that_is_done_keeps_no_job_from_running() -> No
         status = {**found, "containerStatuses": [trainer, done], "conditions": closed}
         lab.cluster.edit(Resource.PODS, KEY[0], pod, status=status)
     await lab.settles()
-    lab.waits(seconds=601)
-    await lab.settles()
+    await lab.settles_after(seconds=601)
 
     assert ((await lab.status())["phase"], (await lab.status())["ready"]) == ("Running", "2/2")
     assert lab.progress.asked[KEY], "the leader is asked for its progress"
 
 
 async def test_a_closed_readiness_gate_makes_no_program_error_a_lost_node() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     closed = [
         {"type": "ContainersReady", "status": "True"},
         {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady"},
@@ -145,7 +136,6 @@ async def test_a_closed_readiness_gate_makes_no_program_error_a_lost_node() -> N
     await lab.settles()
     assert await lab.phase() == "Running"
 
-    lab.kubelet.ends("qcnn-worker-1", 1)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 1)
 
     assert ((await lab.status())["phase"], (await lab.status())["reason"]) == ("Failed", "ReplicaFailed")

@@ -7,7 +7,8 @@ import pytest
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 
-from qtj_operator.cluster.lease import Lease
+from qtj_operator.cluster.leader import Lease
+from tests.controller.api_objects import connected
 from tools.api_server import ApiServer
 
 NAME = "qtj-operator"
@@ -15,10 +16,7 @@ NAME = "qtj-operator"
 
 @pytest.fixture
 async def transport(api_server: ApiServer) -> AsyncIterator[kubernetes.ApiClient]:
-    settings = kubernetes.Configuration(host=api_server.url)
-    settings.verify_ssl = False
-    settings.api_key["BearerToken"] = f"Bearer {api_server.token}"
-    client = kubernetes.ApiClient(settings)
+    client = connected(api_server.url, api_server.token).transport
     yield client
     await client.close()
 

@@ -16,11 +16,9 @@ async def test_a_job_from_the_yaml_to_the_inference_result() -> None:
     await lab.applies(inference={})
     await lab.settles()
     phases.append(await lab.phase())
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
     phases.append(await lab.phase())
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.ends("qcnn-worker-0", 0, TRAINED)
     phases.append(await lab.phase())
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
     await lab.settles()
@@ -34,16 +32,13 @@ async def test_a_job_from_the_yaml_to_the_inference_result() -> None:
 
 
 async def test_a_preempted_gang_trains_again_under_the_same_names() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.kubelet.ends("qcnn-worker-1", 137)
 
     await lab.settles()
     while_leaving = await lab.status()
-    lab.kubelet.reaps()
-    await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.reaps()
+    await lab.starts()
 
     status = await lab.status()
     assert (while_leaving["phase"], while_leaving["restarts"]) == ("Restarting", 1)
@@ -52,31 +47,25 @@ async def test_a_preempted_gang_trains_again_under_the_same_names() -> None:
 
 
 async def test_a_gang_that_keeps_failing_gives_up_and_frees_its_machines() -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"backoffLimit": 1})
+    lab = await running(Lab(), runPolicy={"backoffLimit": 1})
     for _ in range(2):
-        lab.kubelet.ends("qcnn-worker-1", 137)
-        await lab.settles()
-        lab.kubelet.reaps()
-        await lab.settles()
+        await lab.ends("qcnn-worker-1", 137)
+        await lab.reaps()
         if await lab.phase() == "Restarting":
-            lab.kubelet.starts()
-            await lab.settles()
+            await lab.starts()
 
     wake = await lab.settles()
     assert await lab.phase() == "Failed"
     assert wake == timedelta(seconds=30)
 
-    lab.waits(seconds=30)
-    await lab.settles()
+    await lab.settles_after(seconds=30)
     lab.kubelet.reaps()
 
     assert lab.pods == ("qcnn-worker-1",), "the one that failed is kept for its log"
 
 
 async def test_another_inference_runs_with_the_same_weights() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
 
     await lab.edits(inference={"args": ["infer", "--shots=100"]})
     await lab.settles()
@@ -91,8 +80,7 @@ async def test_another_inference_runs_with_the_same_weights() -> None:
 
 
 async def test_deleting_the_job_takes_everything_with_it_with_the_operator_down() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
 
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, "lab", "qcnn")
 
@@ -100,16 +88,14 @@ async def test_deleting_the_job_takes_everything_with_it_with_the_operator_down(
 
 
 async def test_progress_shows_while_the_leader_runs_and_nobody_asks_afterwards() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.waits(seconds=2)
     lab.progress.leader = Progress(epoch=3, epochs=25, step=120, loss=0.5)
     await lab.settles()
     shown = (await lab.status())["progress"]["epoch"]
     asked = lab.progress.asked[KEY]
 
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.ends("qcnn-worker-0", 0, TRAINED)
 
     assert shown == 3
     assert asked == {ReplicaId(Role.WORKER, 0): "10.0.0.7"}
@@ -117,8 +103,7 @@ async def test_progress_shows_while_the_leader_runs_and_nobody_asks_afterwards()
 
 
 async def test_a_service_that_somebody_deletes_or_edits_comes_back() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.cluster.remove(Resource.SERVICES, "lab", "qcnn-worker-0")
     edited = await lab.cluster.get(Resource.SERVICES, "lab", "qcnn-worker-1")
     assert edited is not None
@@ -135,8 +120,7 @@ async def test_a_service_that_somebody_deletes_or_edits_comes_back() -> None:
 
 
 async def test_a_hundred_workers_cost_two_writes_each_and_a_few_more() -> None:
-    lab = Lab()
-    await running(lab, replicaSpecs={"Worker": {"replicas": 100}})
+    lab = await running(Lab(), replicaSpecs={"Worker": {"replicas": 100}})
 
     writes = lab.client.writes
 

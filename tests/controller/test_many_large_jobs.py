@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.scale.large_cluster import measured
+
+pytestmark = pytest.mark.slow
 
 HEALTHY_SECONDS = 1.0
 """What a kubelet waits for. `make bench-scale` measures a machine that does nothing else."""

@@ -4,8 +4,7 @@ from tests.controller.lab import KEY, Lab, running
 
 
 async def test_a_pass_adds_its_job_and_a_pass_over_a_job_of_another_controller_forgets_it() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     known = list(lab.jobs)
     await lab.edits(managedBy="kueue.x-k8s.io/multikueue")
     await lab.passes()

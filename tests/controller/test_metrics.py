@@ -15,8 +15,7 @@ _RUNNING = {"job_namespace": "lab", "phase": "Running", "reason": "AllReplicasRe
 
 
 async def test_a_job_whose_deletion_no_watch_told_of_is_found_by_the_resync() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
     queue: WorkQueue[tuple[str, str]] = WorkQueue()
     runtime = Runtime(lab.client, lab.reconciler.reconcile, queue, None, jobs=lab.jobs, metrics=lab.reconciler.metrics)

@@ -27,8 +27,7 @@ async def test_a_job_of_a_namespace_that_is_being_deleted_gets_no_next_attempt()
     assert (await lab.status())["attempt"] == 1
     assert (await lab.status())["reason"] == "Terminating"
     lab.client.calls.clear()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
     assert [call for call in lab.client.writes if "pods" in call] == []
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -26,8 +27,7 @@ async def has_node(lab: Lab, ready: str | None) -> None:
 @pytest.fixture
 async def lab() -> Lab:
     """A job that is suspended; its pods have been asked to go, and do not."""
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     await lab.edits(suspend=True)
     await lab.settles()
     lab.client.calls.clear()
@@ -74,8 +74,7 @@ async def test_where_many_nodes_are_late_few_are_asked_for_at_once() -> None:
         lab.cluster.edit(Resource.PODS, "lab", pod["metadata"]["name"], spec={**pod["spec"], "nodeName": f"{number}"})
     await lab.edits(suspend=True)
     await lab.settles()
-    lab.waits(seconds=45)
-    await lab.settles()
+    await lab.settles_after(seconds=45)
 
     assert sum(call.startswith("get nodes") for call in client.calls) == replicas
     assert client.most == PARALLEL
@@ -87,8 +86,7 @@ async def test_pods_of_a_node_that_answers_are_left_to_it_however_long_they_take
     lab.waits(seconds=45)
     for _ in range(100):
         delay = await lab.settles()
-        assert delay is not None
-        assert delay.total_seconds() == 30
+        assert delay == timedelta(seconds=30)
         lab.waits(seconds=delay.total_seconds())
 
     assert forced(lab) == ()
@@ -99,28 +97,24 @@ async def test_pods_of_a_node_that_answers_are_left_to_it_however_long_they_take
 async def test_pods_of_a_node_that_is_not_ready_are_removed_without_it(lab: Lab, ready: str | None) -> None:
     await has_node(lab, ready)
 
-    lab.waits(seconds=45)
-    await lab.settles()
+    await lab.settles_after(seconds=45)
 
     assert forced(lab) == FORCED
 
 
 async def test_pods_of_a_node_that_is_gone_are_removed(lab: Lab) -> None:
-    lab.waits(seconds=45)
-    await lab.settles()
+    await lab.settles_after(seconds=45)
 
     assert forced(lab) == FORCED
 
 
 async def test_a_node_that_goes_silent_while_it_is_waited_for_is_waited_for_no_longer(lab: Lab) -> None:
     await has_node(lab, "True")
-    lab.waits(seconds=45)
-    await lab.settles()
+    await lab.settles_after(seconds=45)
     assert forced(lab) == ()
 
     lab.cluster.edit(Resource.NODES, "", "node-1", status={"conditions": [{"type": "Ready", "status": "Unknown"}]})
-    lab.waits(seconds=30)
-    await lab.settles()
+    await lab.settles_after(seconds=30)
 
     assert forced(lab) == FORCED
 
@@ -130,8 +124,7 @@ async def test_without_the_right_to_see_nodes_pods_are_removed_as_before(lab: La
     forbidden = ApiError(403, "Forbidden", 'nodes "node-1" is forbidden')
     lab.client.refuse = lambda call: forbidden if call == ASKED else None
 
-    lab.waits(seconds=45)
-    await lab.settles()
+    await lab.settles_after(seconds=45)
 
     assert forced(lab) == FORCED
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qtj_operator.controller.client import ApiError, Object, Resource
-from tests.controller.lab import KEY, MEASURED, TRAINED, Lab, running
+from tests.controller.lab import KEY, MEASURED, Lab, running
 from tests.controller.memory import RecordingClient
 
 FORBIDDEN = ApiError(403, "Forbidden", "services \"x\" is forbidden: ValidatingAdmissionPolicy 'frozen' denied request")
@@ -15,18 +15,14 @@ EDITED: dict[str, Any] = {"selector": {}, "ports": []}
 
 
 async def test_a_refused_deletion_takes_the_end_of_a_job_not_back() -> None:
-    lab = Lab()
-    await running(lab, inference={}, runPolicy={"ttlSecondsAfterFinished": 60})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    lab = await running(Lab(), inference={}, runPolicy={"ttlSecondsAfterFinished": 60})
+    await lab.trains()
     await lab.kubelet.runs_inference("qcnn", 0, MEASURED)
     await lab.settles()
     before = await lab.status()
     lab.client.refuse = lambda call: FORBIDDEN if call.startswith("delete") else None
 
-    lab.waits(seconds=61)
-    await lab.settles()
+    await lab.settles_after(seconds=61)
 
     after = await lab.status()
     assert (after["phase"], after["completionTime"]) == ("Complete", before["completionTime"])
@@ -36,14 +32,11 @@ async def test_a_refused_deletion_of_what_is_left_changes_nothing_about_the_end(
     lab = Lab()
     lab.client.refuse = lambda call: FORBIDDEN if call.startswith("delete") else None
     await running(lab, runPolicy={"cleanPodPolicy": "All"})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
     ended = await lab.status()
     lab.client.calls.clear()
     for _ in range(60):
-        lab.waits(seconds=60)
-        await lab.settles()
+        await lab.settles_after(seconds=60)
 
     assert (ended["phase"], await lab.status()) == ("Complete", ended)
     assert sum(call.startswith("delete") for call in lab.client.calls) <= 120
@@ -52,8 +45,7 @@ async def test_a_refused_deletion_of_what_is_left_changes_nothing_about_the_end(
 
 @pytest.mark.parametrize("call", ["patch services", "create services"])
 async def test_a_service_that_cannot_be_brought_back_ends_no_job_that_runs(call: str) -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"pendingDeadlineSeconds": 600})
+    lab = await running(Lab(), runPolicy={"pendingDeadlineSeconds": 600})
     lab.client.refuse = lambda asked: FORBIDDEN if asked.startswith(call) else None
     if call.startswith("create"):
         lab.cluster.remove(Resource.SERVICES, "lab", "qcnn-worker-0")
@@ -76,9 +68,7 @@ class Busy(RecordingClient):
 
 
 async def test_a_service_that_changes_under_a_repair_is_looked_at_again() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     before = await lab.status()
     lab.cluster.edit(Resource.SERVICES, "lab", "qcnn-worker-0", spec=EDITED)
     busy = replace(lab.reconciler, client=Busy(lab.cluster))
@@ -90,9 +80,7 @@ async def test_a_service_that_changes_under_a_repair_is_looked_at_again() -> Non
 
 
 async def test_a_repair_that_the_server_calls_invalid_fails_no_job() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     before = await lab.status()
     invalid = ApiError(422, "Invalid", 'Service "qcnn-worker-0" is invalid: spec.ports: Required value')
     lab.client.refuse = lambda call: invalid if call.startswith("patch services") else None
@@ -104,8 +92,7 @@ async def test_a_repair_that_the_server_calls_invalid_fails_no_job() -> None:
 
 
 async def test_a_member_that_is_deleted_while_a_repair_is_refused_restarts_the_gang() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.client.refuse = lambda asked: FORBIDDEN if asked.startswith("patch services") else None
     lab.cluster.edit(Resource.SERVICES, "lab", "qcnn-worker-0", spec=EDITED)
     await lab.settles()
@@ -120,8 +107,7 @@ async def test_a_parameter_server_worker_that_cannot_be_replaced_ends_no_job() -
     roles = {"Chief": {}, "PS": {}, "Worker": {"replicas": 2}}
     await running(lab, strategy="ParameterServer", replicaSpecs=roles, runPolicy={"pendingDeadlineSeconds": 600})
     lab.client.refuse = lambda asked: FORBIDDEN if asked.startswith("create pods") else None
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
     lab.kubelet.reaps()
     for _ in range(30):
         await lab.settles()
@@ -137,8 +123,7 @@ async def test_an_evaluator_that_is_refused_ends_no_training() -> None:
     roles = {"Worker": {"replicas": 2}, "Evaluator": {}}
     await running(lab, replicaSpecs=roles, runPolicy={"pendingDeadlineSeconds": 600})
     for _ in range(30):
-        lab.waits(seconds=60)
-        await lab.settles()
+        await lab.settles_after(seconds=60)
 
     assert await lab.phase() == "Running"
     assert "ChildRejected" in await lab.events()

@@ -3,7 +3,6 @@
 import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,6 @@ REST_SECONDS = 0.2
 
 TRAINED = TerminationMessage(weights=Weights(uri="gs://lab-bucket/w", sha256="ab" * 32))
 MEASURED = TerminationMessage(metrics={"mse": 0.2})
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Operator]:
-    """An operator that looks after the test's namespace."""
-    with running(api_server, namespace, tmp_path) as one:
-        yield one
-
-
-@pytest.fixture
-def cluster(api_server: ApiServer, namespace: str) -> Cluster:
-    return Cluster(api_server, namespace)
 
 
 def test_the_example_gets_its_services_and_pods_within_seconds(cluster: Cluster, operator: Operator) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from qtj_operator.api.platform_settings import SettingsError
+from qtj_operator.cluster.job_settings import read_job_settings
 from tests.controller.conftest import install_crd
 from tests.controller.operator_process import ended, environment
 from tools.api_server import KUBECONFIG, ApiServer
@@ -35,26 +37,31 @@ def test_a_label_that_must_not_be_copied_is_a_mistake_in_its_options(tmp_path: P
     assert said.count("\n") == 1
 
 
+def test_a_mistake_in_the_settings_of_jobs_ends_it_before_it_asks_the_cluster(tmp_path: Path) -> None:
+    absent = tmp_path / "jobs.yaml"
+
+    code, said = ended("operator", "--port=0", f"--job-settings={absent}", env=environment(tmp_path))
+
+    assert (code, said) == (2, f"qtj: {absent} cannot be used: No such file or directory\n")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("defaults: {backofLimit: 2}", "defaults.backofLimit: there is no such field"),
         ("defaults: {", "line 1 is no YAML: expected the node content, but found '<stream end>'"),
-        (None, "No such file or directory"),
         ("\x00", "it is no YAML in UTF-8"),
     ],
-    ids=["field", "YAML", "absent", "bytes"],
+    ids=["field", "YAML", "bytes"],
 )
-def test_a_mistake_in_the_settings_of_jobs_ends_it_before_it_asks_the_cluster(
-    tmp_path: Path, text: str | None, problem: str
-) -> None:
+def test_what_is_wrong_in_the_settings_of_jobs_is_said_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "jobs.yaml"
-    if text is not None:
-        file.write_text(text)
+    file.write_text(text)
 
-    code, said = ended("operator", "--port=0", f"--job-settings={file}", env=environment(tmp_path))
+    with pytest.raises(SettingsError) as wrong:
+        read_job_settings(str(file))
 
-    assert (code, said) == (2, f"qtj: {file} cannot be used: {problem}\n")
+    assert str(wrong.value) == f"{file} cannot be used: {problem}"
 
 
 def test_without_a_crd_it_says_how_to_install_it(api_server: ApiServer, tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from typing import Generic, Self, TypeVar
 
 import pytest
 
-from qtj_operator.cluster.installed import check_installed
+from qtj_operator.cluster.scope import check_installed
 from qtj_operator.controller.client import ApiError
 from tests.controller.conftest import install_crd
 from tests.controller.go_between import Wire
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.operator_process import EXAMPLE, WORKERS, Operator, running, started
 from tests.controller.test_leader import works
-from tests.controller.virtual_time import run
+from tests.controller.virtual_time import in_virtual_time
 from tools.api_server import ApiServer, Machine, Programs
 from tools.background import free_port, wait_until
 
@@ -122,17 +122,15 @@ def test_an_operator_starts_over_a_line_that_breaks_within_answers(
         (False, 429, 3),
     ],
 )
-def test_a_leader_waits_for_an_api_server_that_is_away_or_in_trouble_and_bears_no_refusal(
+@in_virtual_time
+async def test_a_leader_waits_for_an_api_server_that_is_away_or_in_trouble_and_bears_no_refusal(
     *, patient: bool, code: int, asked: int
 ) -> None:
     troubles = iter([ApiError(code, "", ""), ApiError(code, "", ""), None])
     client = RecordingClient(Cluster(), lambda _: next(troubles))
+    with nullcontext() if asked == 3 else pytest.raises(ApiError):
+        await check_installed(client, NAMESPACE, patient=patient)
 
-    async def story() -> None:
-        with nullcontext() if asked == 3 else pytest.raises(ApiError):
-            await check_installed(client, NAMESPACE, patient=patient)
-
-    run(story())
     assert len(client.calls) == asked
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from qtj_contract import TerminationMessage, Weights
 from qtj_operator.controller.parse import parse_pod
-from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import described
-from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod import Ending, Pod
 from tests.controller.rawpods import container, raw_pod, terminated
 
 

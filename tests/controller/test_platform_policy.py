@@ -26,8 +26,7 @@ async def test_a_deadline_of_the_platform_says_so_and_the_object_stays_as_it_is(
     await lab.applies()
     spec = (await lab.job())["spec"]
     await lab.settles()
-    lab.waits(minutes=2)
-    await lab.settles()
+    await lab.settles_after(minutes=2)
 
     message = (await lab.condition("Failed"))["message"]
     assert "after 60 s (the default of this platform for pendingDeadlineSeconds)" in message
@@ -37,8 +36,7 @@ async def test_a_deadline_of_the_platform_says_so_and_the_object_stays_as_it_is(
 async def test_a_job_that_asks_for_more_gets_the_ceiling_of_its_namespace() -> None:
     lab = Platform(namespaces={"lab": {"ceilings": {"activeDeadlineSeconds": 60}}})
     await running(lab, runPolicy={"activeDeadlineSeconds": 3600})
-    lab.waits(minutes=2)
-    await lab.settles()
+    await lab.settles_after(minutes=2)
 
     message = (await lab.condition("Failed"))["message"]
     assert message == "the job was not complete within 60 s (the ceiling of this platform for activeDeadlineSeconds)"
@@ -47,8 +45,7 @@ async def test_a_job_that_asks_for_more_gets_the_ceiling_of_its_namespace() -> N
 async def test_restarts_end_with_the_limit_of_the_platform() -> None:
     lab = Platform(ceilings={"backoffLimit": 0})
     await running(lab)
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
 
     assert (
         "as often as the ceiling of this platform for backoffLimit allows" in (await lab.condition("Failed"))["message"]
@@ -62,8 +59,7 @@ async def test_another_configuration_neither_ends_nor_restarts_what_runs() -> No
 
     low: dict[str, Any] = {"activeDeadlineSeconds": 1, "backoffLimit": 0, "ttlSecondsAfterFinished": 0}
     lab.configures(ceilings={**low, "tensorboardResources": {"limits": {"memory": "1Mi"}}})
-    lab.waits(minutes=10)
-    await lab.settles()
+    await lab.settles_after(minutes=10)
 
     assert (await lab.phase(), lab.client.writes) == ("Running", [])
 
@@ -72,8 +68,7 @@ async def test_a_finished_job_goes_when_the_platform_said_at_its_start() -> None
     lab = Platform(defaults={"ttlSecondsAfterFinished": 3600})
     await complete(lab)
     lab.configures(defaults={"ttlSecondsAfterFinished": 60})
-    lab.waits(minutes=10)
-    await lab.settles()
+    await lab.settles_after(minutes=10)
     assert lab.cluster.names(Resource.QUANTUM_TRAINING_JOBS) == ("qcnn",)
 
     lab.waits(hours=1)
@@ -86,7 +81,6 @@ async def test_a_job_that_started_without_a_configuration_is_never_deleted_by_on
     lab = Platform()
     await complete(lab)
     lab.configures(defaults={"ttlSecondsAfterFinished": 1})
-    lab.waits(hours=10)
-    await lab.settles()
+    await lab.settles_after(hours=10)
 
     assert lab.cluster.names(Resource.QUANTUM_TRAINING_JOBS) == ("qcnn",)

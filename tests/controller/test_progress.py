@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -40,6 +40,14 @@ async def leader(answers: Progressing, address: str = LEADER) -> AsyncIterator[N
             raise web.HTTPFound(said)
         return web.Response(body=said if isinstance(said, bytes) else said.encode())
 
+    async with answering(handle, address):
+        yield
+
+
+@asynccontextmanager
+async def answering(
+    handle: Callable[[web.Request], Awaitable[web.StreamResponse]], address: str = LEADER
+) -> AsyncIterator[None]:
     app = web.Application()
     app.router.add_get(PROGRESS_PATH, handle)
     runner = web.AppRunner(app)
@@ -166,15 +174,8 @@ async def in_pieces(said: str) -> AsyncIterator[None]:
             await asyncio.sleep(0.05)
         return answer
 
-    app = web.Application()
-    app.router.add_get(PROGRESS_PATH, handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, LEADER, METRICS_PORT).start()
-    try:
+    async with answering(handle):
         yield
-    finally:
-        await runner.cleanup()
 
 
 async def test_progress_that_comes_in_pieces_is_read_to_its_end() -> None:

@@ -5,7 +5,7 @@ import weakref
 
 from qtj_operator.controller.queue import WorkQueue
 from tests.controller.drained_queue import drained
-from tests.controller.virtual_time import run
+from tests.controller.virtual_time import in_virtual_time
 
 
 async def rested(queue: WorkQueue[str], key: str = "a") -> None:
@@ -14,83 +14,76 @@ async def rested(queue: WorkQueue[str], key: str = "a") -> None:
     queue.done(await queue.take())
 
 
-def test_news_after_a_quiet_time_is_looked_at_at_once() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue()
-        await rested(queue)
-        await asyncio.sleep(1)
-        queue.add_news("a")
-        queue.add_news("b")
-        return await drained(queue, until=5)
+@in_virtual_time
+async def test_news_after_a_quiet_time_is_looked_at_at_once() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    await rested(queue)
+    await asyncio.sleep(1)
+    queue.add_news("a")
+    queue.add_news("b")
 
-    assert run(story()) == [(1, "a"), (1, "b")]
-
-
-def test_news_in_a_burst_leads_to_few_passes_of_which_the_last_comes_after_all_news() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue()
-        for number in range(51):
-            asyncio.get_running_loop().call_later(number / 100, queue.add_news, "a")
-        return await drained(queue, until=5)
-
-    assert run(story()) == [(0, "a"), (0.2, "a"), (0.4, "a"), (0.6, "a")]
+    assert await drained(queue, until=5) == [(1, "a"), (1, "b")]
 
 
-def test_news_during_a_pass_waits_for_its_end_and_then_rests() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue()
-        queue.add("a")
-        key = await queue.take()
-        queue.add_news("a")
-        await asyncio.sleep(3)
-        queue.done(key)
-        return await drained(queue, until=5)
+@in_virtual_time
+async def test_news_in_a_burst_leads_to_few_passes_of_which_the_last_comes_after_all_news() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    for number in range(51):
+        asyncio.get_running_loop().call_later(number / 100, queue.add_news, "a")
 
-    assert run(story()) == [(3.2, "a")]
+    assert await drained(queue, until=5) == [(0, "a"), (0.2, "a"), (0.4, "a"), (0.6, "a")]
 
 
-def test_whoever_asks_for_a_pass_is_not_kept_waiting_by_an_earlier_pass() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue()
-        await rested(queue)
-        queue.add("a")
-        return await drained(queue, until=5)
+@in_virtual_time
+async def test_news_during_a_pass_waits_for_its_end_and_then_rests() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    key = await queue.take()
+    queue.add_news("a")
+    await asyncio.sleep(3)
+    queue.done(key)
 
-    assert run(story()) == [(0, "a")]
-
-
-def test_a_pass_that_failed_looks_at_all_news_when_it_is_repeated() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue(jitter=0)
-        queue.add("a")
-        key = await queue.take()
-        queue.add_news("a")
-        queue.retry(key, shortest=3)
-        return await drained(queue, until=9)
-
-    assert run(story()) == [(3, "a")]
+    assert await drained(queue, until=5) == [(3.2, "a")]
 
 
-def test_news_after_a_pass_that_failed_rests_as_it_does_after_another() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue(jitter=0)
-        for _ in range(9):
-            queue.retry("a")
-        for number in range(30):
-            asyncio.get_running_loop().call_later(number / 100, queue.add_news, "a")
-        return await drained(queue, until=1)
+@in_virtual_time
+async def test_whoever_asks_for_a_pass_is_not_kept_waiting_by_an_earlier_pass() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    await rested(queue)
+    queue.add("a")
 
-    assert run(story()) == [(0.2, "a"), (0.4, "a")]
+    assert await drained(queue, until=5) == [(0, "a")]
 
 
-def test_news_does_not_shorten_the_pause_that_the_server_asked_for() -> None:
-    async def story() -> list[tuple[float, str]]:
-        queue: WorkQueue[str] = WorkQueue(jitter=0)
-        queue.retry("a", shortest=30)
-        queue.add_news("a")
-        return await drained(queue, until=50)
+@in_virtual_time
+async def test_a_pass_that_failed_looks_at_all_news_when_it_is_repeated() -> None:
+    queue: WorkQueue[str] = WorkQueue(jitter=0)
+    queue.add("a")
+    key = await queue.take()
+    queue.add_news("a")
+    queue.retry(key, shortest=3)
 
-    assert run(story()) == [(30, "a")]
+    assert await drained(queue, until=9) == [(3, "a")]
+
+
+@in_virtual_time
+async def test_news_after_a_pass_that_failed_rests_as_it_does_after_another() -> None:
+    queue: WorkQueue[str] = WorkQueue(jitter=0)
+    for _ in range(9):
+        queue.retry("a")
+    for number in range(30):
+        asyncio.get_running_loop().call_later(number / 100, queue.add_news, "a")
+
+    assert await drained(queue, until=1) == [(0.2, "a"), (0.4, "a")]
+
+
+@in_virtual_time
+async def test_news_does_not_shorten_the_pause_that_the_server_asked_for() -> None:
+    queue: WorkQueue[str] = WorkQueue(jitter=0)
+    queue.retry("a", shortest=30)
+    queue.add_news("a")
+
+    assert await drained(queue, until=50) == [(30, "a")]
 
 
 class _Name(str):
@@ -99,15 +92,14 @@ class _Name(str):
     __slots__ = ("__weakref__",)
 
 
-def test_nothing_is_kept_of_keys_that_have_rested() -> None:
-    async def story() -> list[object]:
-        queue: WorkQueue[str] = WorkQueue()
-        keys = [_Name(f"job-{number}") for number in range(10)]
-        kept = [weakref.ref(key) for key in keys]
-        while keys:
-            await rested(queue, keys.pop())
-        await asyncio.sleep(1)
-        await rested(queue, "another")
-        return [name for ref in kept if (name := ref()) is not None]
+@in_virtual_time
+async def test_nothing_is_kept_of_keys_that_have_rested() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    keys = [_Name(f"job-{number}") for number in range(10)]
+    kept = [weakref.ref(key) for key in keys]
+    while keys:
+        await rested(queue, keys.pop())
+    await asyncio.sleep(1)
+    await rested(queue, "another")
 
-    assert run(story()) == []
+    assert [name for ref in kept if (name := ref()) is not None] == []

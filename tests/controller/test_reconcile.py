@@ -17,8 +17,7 @@ from tests.jobs import a_container, a_template
 
 
 async def test_a_running_job_that_is_settled_costs_no_write() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.client.calls.clear()
 
     delay = await lab.passes()
@@ -29,8 +28,7 @@ async def test_a_running_job_that_is_settled_costs_no_write() -> None:
 
 
 async def test_a_complete_job_costs_no_write() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
     lab.client.calls.clear()
 
     assert await lab.passes() is None
@@ -38,15 +36,13 @@ async def test_a_complete_job_costs_no_write() -> None:
 
 
 async def test_a_pass_that_wrote_the_status_is_followed_by_another_at_once() -> None:
-    lab = Lab()
-    await lab.applies()
+    lab = await Lab.applied()
 
     assert await lab.passes() == timedelta(0)
 
 
 async def test_the_first_pass_only_records_and_the_second_acts_before_it_records() -> None:
-    lab = Lab()
-    await lab.applies(replicaSpecs={"Worker": {"replicas": 1}})
+    lab = await Lab.applied(replicaSpecs={"Worker": {"replicas": 1}})
 
     await lab.passes()
     first, lab.client.calls = lab.client.writes, []
@@ -71,8 +67,7 @@ async def test_a_job_that_is_gone_is_left_alone_and_nobody_asks_for_its_progress
 
 
 async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
-    lab = Lab()
-    await lab.applies()
+    lab = await Lab.applied()
     lab.cluster.edit(
         Resource.QUANTUM_TRAINING_JOBS, *KEY, metadata={**(await lab.job())["metadata"], "finalizers": ["x/y"]}
     )
@@ -86,8 +81,7 @@ async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
 
 @pytest.mark.parametrize("unreadable", [{}, {"template": None}], ids=["readable", "unreadable"])
 async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, Any]) -> None:
-    lab = Lab()
-    await lab.applies(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
+    lab = await Lab.applied(managedBy="kueue.x-k8s.io/multikueue", **unreadable)
     lab.progress.ask(KEY, {EVALUATOR: "10.0.0.8"}, {})
     for status in ({}, {"phase": "Running", "attempt": 3, "ofALaterVersion": True}):
         written: dict[str, Any] = {"status": status} if status else {}
@@ -101,8 +95,7 @@ async def test_a_job_of_another_controller_is_not_touched(unreadable: dict[str, 
 
 
 async def test_a_spec_that_can_never_run_fails_before_any_child_exists() -> None:
-    lab = Lab()
-    await lab.applies(template=a_template(a_container(env=[{"name": "TF_CONFIG"}])))
+    lab = await Lab.applied(template=a_template(a_container(env=[{"name": "TF_CONFIG"}])))
 
     await lab.settles()
 
@@ -132,8 +125,7 @@ async def test_an_error_at_any_request_delays_the_job_and_changes_nothing_else(c
     if call != "create jobs qcnn-inference":
         await fails_at(lab, call)
     await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
     lab.kubelet.ends("qcnn-worker-1", 0)
     lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
     if call == "create jobs qcnn-inference":
@@ -170,18 +162,15 @@ async def test_answers_that_get_lost_create_nothing_twice() -> None:
 
 
 async def test_a_moment_to_look_again_is_never_a_busy_loop() -> None:
-    lab = Lab()
-    await running(lab)
-    lab.kubelet.ends("qcnn-worker-1", 1)
-    await lab.settles()
+    lab = await running(Lab())
+    await lab.ends("qcnn-worker-1", 1)
     lab.waits(seconds=29.9)
 
     assert await lab.passes() == timedelta(seconds=1)
 
 
 async def test_the_users_object_gets_a_status_and_nothing_else() -> None:
-    lab = Lab()
-    await lab.applies(inference={})
+    lab = await Lab.applied(inference={})
     before = await lab.job()
 
     await lab.settles()
@@ -193,16 +182,11 @@ async def test_the_users_object_gets_a_status_and_nothing_else() -> None:
 
 
 async def test_the_time_from_submission_to_running_is_counted_once() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     lab.waits(seconds=8)
-    lab.kubelet.starts()
-    await lab.settles()
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
+    await lab.ends("qcnn-worker-1", 137)
+    await lab.starts()
 
     samples = lab.metrics.registry
     assert samples.get_sample_value("qtj_submit_to_running_seconds_count") == 1
@@ -210,13 +194,11 @@ async def test_the_time_from_submission_to_running_is_counted_once() -> None:
 
 
 async def test_a_gang_that_runs_again_in_its_first_attempt_is_not_counted_again() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.cluster.edit(Resource.PODS, "lab", "qcnn-worker-1", status={"phase": "Unknown"})
     await lab.settles()
     interrupted = await lab.condition("Running")
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
 
     assert (interrupted["status"], await lab.phase(), (await lab.status())["attempt"]) == ("False", "Running", 1)
     assert lab.metrics.registry.get_sample_value("qtj_submit_to_running_seconds_count") == 1

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from qtj_operator.controller.client import ApiError, Resource
-from tests.controller.lab import KEY, TRAINED, Lab, complete, running
+from tests.controller.lab import KEY, Lab, complete, running
 from tests.controller.refused_requests import POLICY, running_again
 
 
 async def test_a_job_that_failed_because_of_its_spec_is_checked_again_when_the_spec_changes() -> None:
-    lab = Lab()
-    await lab.applies(artifacts={"uri": "file:///nowhere"}, runPolicy={"backoffLimit": 7})
-    await lab.settles()
+    lab = await Lab.settled(artifacts={"uri": "file:///nowhere"}, runPolicy={"backoffLimit": 7})
     failed = await lab.status()
     await lab.edits(artifacts={"uri": "gs://lab-bucket/qcnn"})
     await running_again(lab)
@@ -99,8 +97,7 @@ async def test_a_refused_child_is_tried_at_once_when_the_spec_changes() -> None:
 
 
 async def test_an_edit_moves_every_condition_of_ours_and_none_of_others() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
     theirs = {
         "type": "Scanned",
         "status": "True",
@@ -129,15 +126,12 @@ async def test_an_edit_moves_every_condition_of_ours_and_none_of_others() -> Non
     ],
 )
 async def test_a_template_that_was_changed_past_the_api_server_is_never_used(bypass: Callable[[Any], None]) -> None:
-    lab = Lab()
-    await running(lab, inference={})
+    lab = await running(Lab(), inference={})
     lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: bypass(job["spec"]))
     await lab.settles()
     changed = await lab.condition("SpecIgnored")
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
+    await lab.reaps()
 
     assert (changed["status"], changed["reason"]) == ("True", "ImmutableFieldChanged")
     assert lab.pods == ()
@@ -146,14 +140,12 @@ async def test_a_template_that_was_changed_past_the_api_server_is_never_used(byp
 
 async def test_a_gang_that_runs_is_not_failed_for_a_service_that_an_edited_spec_does_not_bring_back() -> None:
     """All replicas are ready meanwhile: `pendingDeadlineSeconds` is about those that are not."""
-    lab = Lab()
-    await running(lab, runPolicy={"pendingDeadlineSeconds": 60})
+    lab = await running(Lab(), runPolicy={"pendingDeadlineSeconds": 60})
     template = await lab.relabels(other="yes")
     lab.cluster.remove(Resource.SERVICES, "lab", "qcnn-worker-1")
     await lab.settles()
     edited = await lab.status()
-    lab.waits(seconds=61)
-    await lab.settles()
+    await lab.settles_after(seconds=61)
     late = await lab.status()
     await lab.edits(template=template)
     await lab.settles()
@@ -166,8 +158,7 @@ async def test_a_gang_that_runs_is_not_failed_for_a_service_that_an_edited_spec_
 
 
 async def test_an_evaluator_that_an_edited_spec_does_not_replace_leaves_the_gang_running() -> None:
-    lab = Lab()
-    await running(lab, replicaSpecs={"Worker": {"replicas": 2}, "Evaluator": {"replicas": 1}})
+    lab = await running(Lab(), replicaSpecs={"Worker": {"replicas": 2}, "Evaluator": {"replicas": 1}})
     await lab.relabels(other="yes")
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-evaluator-0")
     await lab.settles()
@@ -185,20 +176,16 @@ async def test_parameter_servers_without_a_worker_do_not_count_as_running() -> N
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-0")
     await lab.settles()
     changed = await lab.status()
-    lab.waits(seconds=61)
-    await lab.settles()
+    await lab.settles_after(seconds=61)
 
     assert (changed["phase"], changed["reason"]) == ("Pending", "SpecChanged")
     assert (await lab.status())["reason"] == "PendingDeadlineExceeded"
 
 
 async def test_inference_never_takes_a_template_that_was_changed_after_the_start() -> None:
-    lab = Lab()
-    await running(lab, inference={})
+    lab = await running(Lab(), inference={})
     template = await lab.relabels(other="yes")
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
 
     assert (await lab.condition("Complete"))["reason"] == "SpecChanged"
     assert lab.cluster.names(Resource.JOBS) == ()
@@ -213,9 +200,7 @@ async def test_an_inference_job_that_is_refused_waits_until_the_spec_is_edited()
     malformed = ApiError(422, "Invalid", "no")
     lab.client.refuse = lambda call: malformed if call.startswith("create jobs") else None
     await running(lab, inference={})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
     waiting = await lab.status()
 
     lab.client.refuse = lambda _: None

@@ -11,9 +11,7 @@ from tests.controller.refused_requests import CONFLICT, JOB_STATUS, UNAVAILABLE,
 
 
 async def test_a_status_on_stale_data_is_refused_and_nothing_is_told() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     lab.kubelet.starts()
 
     await fails_at(lab, JOB_STATUS, CONFLICT)
@@ -23,9 +21,7 @@ async def test_a_status_on_stale_data_is_refused_and_nothing_is_told() -> None:
 
 
 async def test_what_was_not_told_is_told_when_the_status_is_written() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     lab.kubelet.starts()
     await fails_at(lab, JOB_STATUS, CONFLICT)
 
@@ -46,8 +42,7 @@ async def test_an_event_that_cannot_be_written_is_not_worth_another_pass() -> No
 
 
 async def test_an_event_says_who_what_and_when() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
 
     (event,) = await lab.cluster.list(Resource.EVENTS, "lab", {})
     job = await lab.job()
@@ -58,8 +53,7 @@ async def test_an_event_says_who_what_and_when() -> None:
 
 
 async def test_an_event_that_was_written_is_not_written_again() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     said = Event("Warning", Reason.SERVICE_REPAIRED, "restored edited Services: qcnn-worker-0")
 
     for minute in range(3):
@@ -69,13 +63,9 @@ async def test_an_event_that_was_written_is_not_written_again() -> None:
 
 
 async def test_the_same_event_of_another_attempt_is_written() -> None:
-    lab = Lab()
-    await running(lab)
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    lab = await running(Lab())
+    await lab.ends("qcnn-worker-1", 137)
+    await lab.reaps()
+    await lab.starts()
 
     assert await lab.events() == ["AllReplicasReady", "Restarting", "AllReplicasReady"]

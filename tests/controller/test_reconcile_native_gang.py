@@ -49,8 +49,7 @@ async def test_a_priority_that_is_edited_while_the_job_is_suspended_reaches_the_
     template = (await lab.job())["spec"]["template"]
     await lab.edits(suspend=True)
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
 
     await lab.edits(suspend=False, template={"spec": {**template["spec"], "priorityClassName": "urgent"}})
     await lab.settles()
@@ -63,8 +62,7 @@ async def test_a_priority_that_is_edited_while_the_job_is_suspended_reaches_the_
 
 
 async def test_a_gang_of_the_plugin_stays_one_when_the_cluster_begins_to_serve_its_own() -> None:
-    lab = Lab()
-    await running(lab, runPolicy=GANG)
+    lab = await running(Lab(), runPolicy=GANG)
     lab.cluster.unserved = frozenset()
 
     lab.kubelet.ends("qcnn-worker-1", 137)

@@ -10,17 +10,13 @@ from tests.controller.refused_requests import POLICY, running_again
 
 
 async def test_a_policy_that_denies_a_restart_puts_it_off_and_fails_nothing() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.client.refuse = lambda call: POLICY if call.startswith("create pods") else None
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
+    await lab.reaps()
     denied = await lab.condition("Running")
     for _ in range(60):
-        lab.waits(seconds=60)
-        await lab.settles()
+        await lab.settles_after(seconds=60)
 
     assert (await lab.phase(), denied["reason"]) == ("Pending", "ChildRejected")
     assert "refused by the ValidatingAdmissionPolicy maintenance" in denied["message"]
@@ -33,13 +29,11 @@ async def test_a_policy_that_denies_a_restart_puts_it_off_and_fails_nothing() ->
 
 @pytest.mark.parametrize("code", [400, 422])
 async def test_once_an_attempt_has_run_no_answer_is_final(code: int) -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.client.refuse = lambda call: ApiError(code, "Invalid", "no") if call.startswith("create pods") else None
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-worker-1")
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
 
     assert (await lab.status())["reason"] == "ChildRejected"
     assert await lab.phase() == "Pending"
@@ -127,8 +121,7 @@ async def test_an_obstacle_postpones_no_deadline() -> None:
     await lab.applies(runPolicy={"activeDeadlineSeconds": 5})
 
     assert await lab.settles() == timedelta(seconds=5)
-    lab.waits(seconds=5)
-    await lab.settles()
+    await lab.settles_after(seconds=5)
 
     assert (await lab.condition("Failed"))["reason"] == "DeadlineExceeded"
 
@@ -148,16 +141,14 @@ async def test_a_child_that_no_api_server_takes_fails_the_job_until_its_template
 
 
 async def test_a_gang_has_its_group_and_a_stranger_of_that_name_stands_in_the_way() -> None:
-    lab = Lab()
-    await lab.applies(runPolicy={"schedulingPolicy": {"gang": True}})
+    lab = await Lab.applied(runPolicy={"schedulingPolicy": {"gang": True}})
     stranger = {"metadata": {"name": "qcnn", "namespace": "lab"}, "spec": {"minMember": 7}}
     await lab.cluster.create(Resource.POD_GROUPS, stranger)
     await lab.settles()
     blocked = await lab.status()
 
     lab.cluster.remove(Resource.POD_GROUPS, "lab", "qcnn")
-    lab.waits(seconds=15)
-    await lab.settles()
+    await lab.settles_after(seconds=15)
 
     assert blocked["reason"] == "NameTaken"
     (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})

@@ -94,8 +94,7 @@ async def test_replicas_that_train_without_those_that_are_refused_are_left_alone
     progress: Progress, *, recorded: bool
 ) -> None:
     lab = await half_a_gang()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
     lab.progress.leader = progress
     lab.waits(seconds=60)
     if recorded:
@@ -108,8 +107,7 @@ async def test_replicas_that_train_without_those_that_are_refused_are_left_alone
 async def test_replicas_that_have_ended_are_left_alone(code: int) -> None:
     """A failure is counted, and weights are kept."""
     lab = await half_a_gang(runPolicy={"successPolicy": "AllWorkers"})
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
     lab.kubelet.ends("qcnn-worker-0", code, None if code else TRAINED)
 
     await asks_for_less(lab)
@@ -138,14 +136,12 @@ async def test_parameter_servers_that_may_train_are_left_alone_until_the_job_is_
     roles = {"Chief": {}, "PS": {"replicas": 1}, "Worker": {"replicas": 2}}
     await lab.applies(strategy="ParameterServer", replicaSpecs=roles)
     await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
     kept = await is_kept(lab)
 
     await lab.edits(suspend=True)
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
     await lab.edits(suspend=False)
     await starts_anew(lab)
 
@@ -155,8 +151,7 @@ async def test_parameter_servers_that_may_train_are_left_alone_until_the_job_is_
 
 async def test_a_mistake_does_not_fail_a_job_that_may_train() -> None:
     lab = await half_a_gang(strategy="None")
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.starts()
 
     await lab.edits(artifacts={"uri": "file:///nowhere"})
     await lab.settles()
@@ -166,15 +161,12 @@ async def test_a_mistake_does_not_fail_a_job_that_may_train() -> None:
 
 async def test_what_has_trained_is_remembered_in_later_attempts() -> None:
     lab = await half_a_gang(runPolicy={"successPolicy": "AllWorkers"})
-    lab.kubelet.starts()
-    await lab.settles()
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.starts()
+    await lab.ends("qcnn-worker-0", 0, TRAINED)
     await asks_for_less(lab)
     await lab.edits(suspend=True)
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
     await lab.edits(suspend=False)
     await lab.settles()
 
@@ -186,10 +178,8 @@ async def test_an_evaluator_that_has_ended_has_not_trained() -> None:
     lab.client.refuse = lambda call: QUOTA if call.endswith("pods qcnn-worker-1") else None
     await lab.applies(replicaSpecs={"Worker": {"replicas": 2}, "Evaluator": {}})
     await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
-    lab.kubelet.ends("qcnn-evaluator-0", 0)
-    await lab.settles()
+    await lab.starts()
+    await lab.ends("qcnn-evaluator-0", 0)
     lab.cluster.remove(Resource.PODS, "lab", "qcnn-evaluator-0")
     await lab.settles()
 
@@ -203,8 +193,7 @@ async def test_a_mended_spec_that_is_invalid_is_not_called_ignored_after_a_suspe
     lab = await half_a_gang()
     await lab.edits(suspend=True, artifacts={"uri": "file:///nowhere"})
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
     await lab.edits(suspend=False)
     await lab.settles()
 
@@ -221,8 +210,7 @@ async def test_the_group_of_a_gang_that_grows_has_its_members_before_the_pods_ar
 
     await lab.edits(replicaSpecs={"Worker": {"replicas": 4}})
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
 
     (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
     assert (group["spec"]["minMember"], (await lab.status())["reason"]) == (4, "ChildRejected")
@@ -237,8 +225,7 @@ async def test_the_group_of_a_gang_has_as_many_members_as_the_changed_spec() -> 
 
     await lab.edits(replicaSpecs={"Worker": {"replicas": 2}})
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
 
     (group,) = await lab.cluster.list(Resource.POD_GROUPS, "lab", {})
     assert (group["spec"]["minMember"], lab.pods) == (2, ("qcnn-worker-0", "qcnn-worker-1"))
@@ -267,8 +254,7 @@ async def test_the_deadline_for_pods_counts_from_the_change() -> None:
     lab.waits(seconds=598)
     await asks_for_less(lab)
     await lab.settles()
-    lab.waits(seconds=3)
-    await lab.settles()
+    await lab.settles_after(seconds=3)
 
     assert (await lab.phase(), (await lab.status())["reason"]) == ("Pending", "ChildRejected")
 
@@ -277,11 +263,9 @@ async def test_a_job_that_never_ran_says_so_in_a_later_attempt_too() -> None:
     lab = await half_a_gang(runPolicy={"pendingDeadlineSeconds": 600})
     await asks_for_less(lab)
     await lab.settles()
-    lab.kubelet.reaps()
-    await lab.settles()
+    await lab.reaps()
     waiting = await lab.status()
-    lab.waits(seconds=601)
-    await lab.settles()
+    await lab.settles_after(seconds=601)
 
     assert (waiting["phase"], waiting["attempt"]) == ("Pending", 2)
     assert (await lab.condition("Failed"))["reason"] == "PendingDeadlineExceeded"

@@ -11,8 +11,7 @@ from tests.jobs import a_container, a_template
 
 
 async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_nothing_more() -> None:
-    lab = Lab()
-    await lab.applies(profiler={"port": 80})
+    lab = await Lab.applied(profiler={"port": 80})
 
     await lab.settles()
     failed = await lab.condition("Failed")
@@ -31,8 +30,7 @@ async def test_an_object_that_cannot_be_read_fails_with_one_sentence_and_costs_n
 async def test_a_job_that_runs_is_left_as_it_is_when_it_can_no_longer_be_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     before = await lab.status()
     template = (await lab.job())["spec"]["template"]
     await lab.edits(template={})  # stored under rules that were laxer
@@ -60,13 +58,11 @@ async def test_a_job_that_runs_is_left_as_it_is_when_it_can_no_longer_be_read(
 )
 async def test_a_started_job_goes_on_with_what_this_operator_does_not_know(fields: dict[str, Any], path: str) -> None:
     """The CRD of a later version let it through, or an operator of a later version started it."""
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     await lab.edits(**fields)
     await lab.settles()
     ignored = await lab.condition("SpecIgnored")
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
 
     assert (await lab.status())["attempt"] == 2
     if path != "spec.strategy":  # which cannot be changed either
@@ -75,8 +71,7 @@ async def test_a_started_job_goes_on_with_what_this_operator_does_not_know(field
 
 
 async def test_a_new_job_with_an_unknown_field_runs_and_says_what_is_ignored() -> None:
-    lab = Lab()
-    await running(lab, workers=2)
+    lab = await running(Lab(), workers=2)
 
     assert await lab.phase() == "Running"
     assert (await lab.condition("SpecIgnored"))["reason"] == "UnknownField"
@@ -88,21 +83,18 @@ async def test_a_new_job_with_an_unknown_field_runs_and_says_what_is_ignored() -
 
 
 async def test_what_an_operator_of_a_later_version_wrote_stays_in_the_status() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     lab.cluster.store.update(
         Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(notebook={"url": "http://board"})
     )
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    await lab.ends("qcnn-worker-1", 137)
 
     assert (await lab.status())["attempt"] == 2
     assert (await lab.status())["notebook"] == {"url": "http://board"}
 
 
 async def test_a_complete_job_does_not_fail_when_it_can_no_longer_be_read() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
     await lab.edits(workers=2)
 
     await lab.settles()
@@ -111,8 +103,7 @@ async def test_a_complete_job_does_not_fail_when_it_can_no_longer_be_read() -> N
 
 
 async def test_a_status_of_a_later_operator_trains_nothing_again() -> None:
-    lab = Lab()
-    await complete(lab)
+    lab = await complete(Lab())
     status = {**await lab.status(), "phase": "Archived"}
     lab.cluster.edit(Resource.QUANTUM_TRAINING_JOBS, *KEY, status=status)
     lab.client.calls.clear()
@@ -132,9 +123,7 @@ async def test_a_status_of_a_later_operator_trains_nothing_again() -> None:
     ],
 )
 async def test_a_name_that_is_a_list_fails_the_job_and_no_pass(container: dict[str, Any], path: str) -> None:
-    lab = Lab()
-    await lab.applies(template=a_template(a_container(**container)), tensorboard={})
-    await lab.settles()
+    lab = await Lab.settled(template=a_template(a_container(**container)), tensorboard={})
 
     failed = await lab.condition("Failed")
     assert failed["reason"] == "InvalidSpec"

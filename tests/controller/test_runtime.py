@@ -15,7 +15,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.runtime import Runtime
 from tests.controller.memory import Cluster, RecordingClient
-from tests.controller.virtual_time import run
+from tests.controller.virtual_time import in_virtual_time
 from tests.jobs import job_object
 
 Reconcile = Callable[[Key], Awaitable[timedelta | None]]
@@ -61,63 +61,58 @@ async def fine(_: Key) -> timedelta | None:
     return None
 
 
-def test_every_job_is_looked_at_after_a_start() -> None:
-    async def story() -> Operator:
-        operator = await an_operator("a", "b", "c")
-        await operator.runs(fine, seconds=10)
-        return operator
+@in_virtual_time
+async def test_every_job_is_looked_at_after_a_start() -> None:
+    operator = await an_operator("a", "b", "c")
+    await operator.runs(fine, seconds=10)
 
-    assert run(story()).passes == {"a": [0], "b": [0], "c": [0]}
-
-
-def test_every_job_is_looked_at_every_five_minutes_although_nothing_happens() -> None:
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        await operator.runs(fine, seconds=1000)
-        return operator
-
-    assert run(story()).passes == {"a": [0, 300, 600, 900]}
+    assert operator.passes == {"a": [0], "b": [0], "c": [0]}
 
 
-def test_an_operator_of_one_namespace_looks_nowhere_else() -> None:
-    async def story() -> Operator:
-        operator = await an_operator("a", namespace="other")
-        await operator.runs(fine, seconds=10)
-        return operator
+@in_virtual_time
+async def test_every_job_is_looked_at_every_five_minutes_although_nothing_happens() -> None:
+    operator = await an_operator("a")
+    await operator.runs(fine, seconds=1000)
 
-    assert run(story()).passes == {}
+    assert operator.passes == {"a": [0, 300, 600, 900]}
 
 
-def test_a_job_is_looked_at_again_when_its_pass_asked_for_it() -> None:
+@in_virtual_time
+async def test_an_operator_of_one_namespace_looks_nowhere_else() -> None:
+    operator = await an_operator("a", namespace="other")
+    await operator.runs(fine, seconds=10)
+
+    assert operator.passes == {}
+
+
+@in_virtual_time
+async def test_a_job_is_looked_at_again_when_its_pass_asked_for_it() -> None:
     async def in_a_minute(_: Key) -> timedelta | None:
         return timedelta(seconds=60)
 
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        await operator.runs(in_a_minute, seconds=130)
-        return operator
+    operator = await an_operator("a")
+    await operator.runs(in_a_minute, seconds=130)
 
-    assert run(story()).passes == {"a": [0, 60, 120]}
+    assert operator.passes == {"a": [0, 60, 120]}
 
 
-def test_a_job_that_meets_an_error_is_tried_again_and_holds_up_no_other() -> None:
+@in_virtual_time
+async def test_a_job_that_meets_an_error_is_tried_again_and_holds_up_no_other() -> None:
     async def refused(key: Key) -> timedelta | None:
         if key[1] == "bad":
             raise ApiError(500, "Internal", "try again")
         return None
 
-    async def story() -> Operator:
-        operator = await an_operator("bad", "good")
-        await operator.runs(refused, seconds=2.5)
-        return operator
+    operator = await an_operator("bad", "good")
+    await operator.runs(refused, seconds=2.5)
 
-    operator = run(story())
     assert operator.passes == {"bad": [0, 0.2, 0.6, 1.4], "good": [0]}
     assert operator.counted('qtj_reconcile_duration_seconds_count{result="error"}') == 4
     assert operator.counted('qtj_reconcile_duration_seconds_count{result="success"}') == 1
 
 
-def test_a_job_waits_seconds_and_not_minutes_when_the_api_server_was_away() -> None:
+@in_virtual_time
+async def test_a_job_waits_seconds_and_not_minutes_when_the_api_server_was_away() -> None:
     back = 60
 
     async def away(_: Key) -> timedelta | None:
@@ -125,15 +120,14 @@ def test_a_job_waits_seconds_and_not_minutes_when_the_api_server_was_away() -> N
             raise ApiError(0, "Unreachable", "the API server cannot be reached")
         return None
 
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        await operator.runs(away, seconds=100)
-        return operator
+    operator = await an_operator("a")
+    await operator.runs(away, seconds=100)
 
-    assert back <= run(story()).passes["a"][-1] <= back + 3
+    assert back <= operator.passes["a"][-1] <= back + 3
 
 
-def test_a_job_whose_requests_hang_is_tried_again_at_once_and_then_each_minute() -> None:
+@in_virtual_time
+async def test_a_job_whose_requests_hang_is_tried_again_at_once_and_then_each_minute() -> None:
     """The API server is there: it answers others."""
 
     async def hangs(key: Key) -> timedelta | None:
@@ -141,126 +135,115 @@ def test_a_job_whose_requests_hang_is_tried_again_at_once_and_then_each_minute()
             await asyncio.sleep(15)
         raise ApiError(0, "Unreachable", "the API server cannot be reached: timeout")
 
-    async def story() -> Operator:
-        operator = await an_operator("stuck", "refused")
-        await operator.runs(hangs, seconds=170)
-        return operator
+    operator = await an_operator("stuck", "refused")
+    await operator.runs(hangs, seconds=170)
 
-    passes = run(story()).passes
+    passes = operator.passes
     assert passes["stuck"] == [0, 15.2, 90.2, 165.2]
     assert passes["refused"][-1] > 165
 
 
-def test_a_defect_that_one_job_brings_to_light_does_not_stop_the_others() -> None:
+@in_virtual_time
+async def test_a_defect_that_one_job_brings_to_light_does_not_stop_the_others() -> None:
     async def defect(key: Key) -> timedelta | None:
         if key[1] == "odd":
             raise KeyError("nobody thought of this")
         return timedelta(seconds=1)
 
-    async def story() -> Operator:
-        operator = await an_operator("odd", "good")
-        await operator.runs(defect, seconds=2.5)
-        return operator
+    operator = await an_operator("odd", "good")
+    await operator.runs(defect, seconds=2.5)
 
-    operator = run(story())
     assert operator.passes["odd"] == [0, 0.2, 0.6, 1.4]
     assert len(operator.passes["good"]) >= 3
 
 
-def test_a_slow_job_holds_up_no_other() -> None:
+@in_virtual_time
+async def test_a_slow_job_holds_up_no_other() -> None:
     async def slow(key: Key) -> timedelta | None:
         if key[1] == "a-slow-one":
             await asyncio.sleep(100)
         return None
 
-    async def story() -> Operator:
-        operator = await an_operator("a-slow-one", "good")
-        await operator.runs(slow, seconds=1)
-        return operator
+    operator = await an_operator("a-slow-one", "good")
+    await operator.runs(slow, seconds=1)
 
-    assert run(story()).passes == {"a-slow-one": [0], "good": [0]}
+    assert operator.passes == {"a-slow-one": [0], "good": [0]}
 
 
-def test_a_resync_of_one_namespace_leaves_jobs_of_others_to_theirs() -> None:
+@in_virtual_time
+async def test_a_resync_of_one_namespace_leaves_jobs_of_others_to_theirs() -> None:
     """Of several namespaces, each has a runtime, and what is remembered of jobs is in one place."""
 
-    async def story() -> Operator:
-        operator = await an_operator("a", namespace="lab")
-        operator.jobs["lab", "gone"], operator.jobs["other", "theirs"] = JobMemory(), JobMemory()
-        await operator.runs(fine, seconds=10)
-        return operator
+    operator = await an_operator("a", namespace="lab")
+    operator.jobs["lab", "gone"], operator.jobs["other", "theirs"] = JobMemory(), JobMemory()
+    await operator.runs(fine, seconds=10)
 
-    assert run(story()).passes == {"a": [0], "gone": [0]}
+    assert operator.passes == {"a": [0], "gone": [0]}
 
 
-def test_a_list_that_fails_is_tried_again_and_ends_nothing() -> None:
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        errors = [ApiError(503, "ServiceUnavailable", "starting")]
-        operator.client.refuse = lambda call: errors.pop() if call.startswith("list") and errors else None
-        await operator.runs(fine, seconds=400)
-        return operator
+@in_virtual_time
+async def test_a_list_that_fails_is_tried_again_and_ends_nothing() -> None:
+    operator = await an_operator("a")
+    errors = [ApiError(503, "ServiceUnavailable", "starting")]
+    operator.client.refuse = lambda call: errors.pop() if call.startswith("list") and errors else None
+    await operator.runs(fine, seconds=400)
 
-    operator = run(story())
     assert operator.passes == {"a": [300]}
     assert operator.counted("qtj_last_resync_timestamp_seconds") > 0
 
 
-def test_a_real_pass_is_driven_to_its_end() -> None:
-    async def story() -> RecordingClient:
-        operator = await an_operator("a", "b")
-        await operator.runs(Reconciler(operator.client, NoProgress()).reconcile, seconds=5)
-        return operator.client
+@in_virtual_time
+async def test_a_real_pass_is_driven_to_its_end() -> None:
+    operator = await an_operator("a", "b")
+    await operator.runs(Reconciler(operator.client, NoProgress()).reconcile, seconds=5)
 
-    cluster = run(story()).inner
+    cluster = operator.client.inner
     assert cluster.names(Resource.PODS) == ("a-worker-0", "a-worker-1", "b-worker-0", "b-worker-1")
 
 
-def test_what_waits_is_counted_also_where_nobody_has_asked_since_its_time_came() -> None:
-    async def story() -> list[float | None]:
-        queue = WorkQueue[Key]()
-        metrics = Metrics(lambda: len(queue))
-        queue.add(("lab", "a"))
-        queue.add(("lab", "b"))
-        queue.add_after(("lab", "c"), 5)
-        before = metrics.registry.get_sample_value("qtj_queue_depth")
-        await asyncio.sleep(5)
-        due = metrics.registry.get_sample_value("qtj_queue_depth")
-        return [before, due]
+@in_virtual_time
+async def test_what_waits_is_counted_also_where_nobody_has_asked_since_its_time_came() -> None:
+    queue = WorkQueue[Key]()
+    metrics = Metrics(lambda: len(queue))
+    queue.add(("lab", "a"))
+    queue.add(("lab", "b"))
+    queue.add_after(("lab", "c"), 5)
+    before = metrics.registry.get_sample_value("qtj_queue_depth")
+    await asyncio.sleep(5)
+    due = metrics.registry.get_sample_value("qtj_queue_depth")
 
-    assert run(story()) == [2, 3]
+    assert [before, due] == [2, 3]
 
 
-def test_a_job_for_which_there_is_nothing_to_wait_for_is_not_looked_at_when_an_old_alarm_is_due() -> None:
+@in_virtual_time
+async def test_a_job_for_which_there_is_nothing_to_wait_for_is_not_looked_at_when_an_old_alarm_is_due() -> None:
     said = iter((timedelta(seconds=60), None))
 
     async def first_an_hour_then_never(_: Key) -> timedelta | None:
         return next(said, None)
 
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        asyncio.get_running_loop().call_later(5, operator.queue.add, ("lab", "a"))
-        await operator.runs(first_an_hour_then_never, seconds=250)
-        return operator
+    operator = await an_operator("a")
+    asyncio.get_running_loop().call_later(5, operator.queue.add, ("lab", "a"))
+    await operator.runs(first_an_hour_then_never, seconds=250)
 
-    assert run(story()).passes == {"a": [0, 5]}
+    assert operator.passes == {"a": [0, 5]}
 
 
-def test_news_that_comes_during_a_pass_is_looked_at_although_the_pass_has_found_nothing_to_wait_for() -> None:
+@in_virtual_time
+async def test_news_that_comes_during_a_pass_is_looked_at_although_the_pass_has_found_nothing_to_wait_for() -> None:
     async def slow(_: Key) -> None:
         await asyncio.sleep(2)
 
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        asyncio.get_running_loop().call_later(1, operator.queue.add_news, ("lab", "a"))
-        await operator.runs(slow, seconds=50)
-        return operator
+    operator = await an_operator("a")
+    asyncio.get_running_loop().call_later(1, operator.queue.add_news, ("lab", "a"))
+    await operator.runs(slow, seconds=50)
 
-    assert run(story()).passes == {"a": [0, 2.2]}
+    assert operator.passes == {"a": [0, 2.2]}
 
 
 @pytest.mark.parametrize(("retry_after", "comes_back"), [(None, 62.2), (5, 67)])
-def test_news_that_comes_during_a_pass_that_fails_is_looked_at_as_soon_as_news_after_it(
+@in_virtual_time
+async def test_news_that_comes_during_a_pass_that_fails_is_looked_at_as_soon_as_news_after_it(
     retry_after: float | None, comes_back: float
 ) -> None:
     """It waited until the end of the back-off: an edit during a slow write was looked at a minute later."""
@@ -273,26 +256,23 @@ def test_news_that_comes_during_a_pass_that_fails_is_looked_at_as_soon_as_news_a
             error = ApiError(429, "TooManyRequests", "too many requests", retry_after=retry_after)
         raise error
 
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        for _ in range(10):  # so that it backs off for long
-            operator.queue.retry(("lab", "a"))
-        operator.queue.wait_no_more(("lab", "a"))
-        asyncio.get_running_loop().call_later(60, operator.queue.add, ("lab", "a"))
-        asyncio.get_running_loop().call_later(61, operator.queue.add_news, ("lab", "a"))
-        await operator.runs(fails_slowly, seconds=90)
-        return operator
+    operator = await an_operator("a")
+    for _ in range(10):  # so that it backs off for long
+        operator.queue.retry(("lab", "a"))
+    operator.queue.wait_no_more(("lab", "a"))
+    asyncio.get_running_loop().call_later(60, operator.queue.add, ("lab", "a"))
+    asyncio.get_running_loop().call_later(61, operator.queue.add_news, ("lab", "a"))
+    await operator.runs(fails_slowly, seconds=90)
 
-    assert comes_back in run(story()).passes["a"]
+    assert comes_back in operator.passes["a"]
 
 
-def test_a_server_that_says_when_to_come_back_is_not_asked_before() -> None:
+@in_virtual_time
+async def test_a_server_that_says_when_to_come_back_is_not_asked_before() -> None:
     async def busy(_: Key) -> timedelta | None:
         raise ApiError(429, "TooManyRequests", "too many requests", retry_after=20)
 
-    async def story() -> Operator:
-        operator = await an_operator("a")
-        await operator.runs(busy, seconds=50)
-        return operator
+    operator = await an_operator("a")
+    await operator.runs(busy, seconds=50)
 
-    assert run(story()).passes == {"a": [0, 20, 40]}
+    assert operator.passes == {"a": [0, 20, 40]}

@@ -10,7 +10,7 @@ from kubernetes.aio import client as kubernetes
 from qtj.cluster.events import events_in
 from qtj.cluster.pod_log import read_log
 from qtj_operator.cluster.api import ApiClient
-from qtj_operator.cluster.lease import Lease
+from qtj_operator.cluster.leader import Lease
 from qtj_operator.controller.client import ApiError, Resource
 from qtj_operator.controller.metrics import Metrics
 
@@ -38,7 +38,7 @@ async def test_a_request_without_an_answer_ends_with_a_timeout(
 async def test_a_lease_without_an_answer_is_trouble_that_names_the_timeout(
     transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj_operator.cluster.lease.ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("qtj_operator.cluster.leader.ANSWER_SECONDS", 0.1)
     lease = Lease("qtj-operator", "lab", "ours", transport)
 
     await lease.get("qtj-operator", "lab")

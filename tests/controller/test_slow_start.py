@@ -39,8 +39,7 @@ async def test_the_status_says_what_the_last_event_says() -> None:
     await placed(lab)
     await told(lab, "qcnn-worker-0", "Scheduled", "assigned", kind="Normal", at="12:00:00")
     await told(lab, "qcnn-worker-0", "FailedMount", MOUNT)
-    lab.waits(seconds=61)
-    await lab.settles()
+    await lab.settles_after(seconds=61)
 
     condition = await lab.condition("Running")
     assert condition["reason"] == "ContainerNotStarted"
@@ -69,8 +68,7 @@ async def test_an_operator_that_cannot_read_events_says_where_they_are(code: int
     lab = Lab()
     lab.client.refuse = lambda call: ApiError(code, "", "no") if call.startswith("list events") else None
     await placed(lab)
-    lab.waits(seconds=61)
-    await lab.settles()
+    await lab.settles_after(seconds=61)
 
     condition = await lab.condition("Running")
     assert condition["reason"] == "Starting"
@@ -80,11 +78,8 @@ async def test_an_operator_that_cannot_read_events_says_where_they_are(code: int
 
 
 async def test_a_scheduler_that_does_not_exist_is_named() -> None:
-    lab = Lab()
-    await lab.applies(template=a_template(schedulerName="volcano"))
-    await lab.settles()
-    lab.waits(hours=2)
-    await lab.settles()
+    lab = await Lab.settled(template=a_template(schedulerName="volcano"))
+    await lab.settles_after(hours=2)
 
     condition = await lab.condition("Running")
     assert condition["reason"] == "Unschedulable"
@@ -92,9 +87,7 @@ async def test_a_scheduler_that_does_not_exist_is_named() -> None:
 
 
 async def test_a_job_that_runs_asks_for_no_events() -> None:
-    lab = Lab()
-    await running(lab)
-    lab.waits(hours=1)
-    await lab.settles()
+    lab = await running(Lab())
+    await lab.settles_after(hours=1)
 
     assert reads(lab) == 0

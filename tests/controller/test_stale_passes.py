@@ -32,8 +32,7 @@ async def settles_after_conflicts(lab: Lab) -> None:
 
 @pytest.mark.parametrize("passes", [0, 1, 2], ids=["before its first pass", "after a status", "after its pods"])
 async def test_a_job_that_was_deleted_and_created_again_gets_pods_of_its_own(passes: int) -> None:
-    lab = Watched()
-    await lab.applies()
+    lab = await Watched.applied()
     lab.hear()
     for _ in range(passes):
         await lab.passes()
@@ -48,8 +47,7 @@ async def test_a_job_that_was_deleted_and_created_again_gets_pods_of_its_own(pas
 
 
 async def test_a_job_that_was_suspended_after_it_was_read_loses_the_pods_that_it_was_given() -> None:
-    lab = Watched()
-    await lab.applies()
+    lab = await Watched.applied()
     await lab.passes()
     lab.stalled.add(JOBS)
     await lab.edits(suspend=True)
@@ -67,8 +65,7 @@ async def test_a_job_that_was_suspended_after_it_was_read_loses_the_pods_that_it
 
 
 async def test_a_pod_that_was_deleted_by_hand_is_replaced_once_its_end_is_known() -> None:
-    lab = Watched()
-    await running(lab)
+    lab = await running(Watched())
     lab.stalled.add(PODS)
     lab.cluster.remove(PODS, "lab", "qcnn-worker-1")
     await lab.settles()
@@ -83,8 +80,7 @@ async def test_a_pod_that_was_deleted_by_hand_is_replaced_once_its_end_is_known(
 
 
 async def test_nothing_is_kept_of_a_job_that_is_deleted_with_its_children() -> None:
-    lab = Watched()
-    await complete(lab)
+    lab = await complete(Watched())
 
     lab.cluster.remove(JOBS, *KEY)
     assert await lab.passes() is None

@@ -39,9 +39,7 @@ async def fails_to_patch(far: Far) -> None:
 
 
 async def test_a_job_whose_child_is_gone_is_read_until_a_read_succeeds() -> None:
-    lab = Watched()
-    await lab.applies()
-    await lab.settles()
+    lab = await Watched.settled()
     lab.stalled.add(JOBS)
     lab.cluster.remove(JOBS, *KEY)
     lab.client.refuse = lambda call: LOST if call == "get quantumtrainingjobs qcnn" else None
@@ -55,9 +53,7 @@ async def test_a_job_whose_child_is_gone_is_read_until_a_read_succeeds() -> None
 
 
 async def test_a_job_whose_children_vanished_in_a_gap_is_read_before_they_are_created_again() -> None:
-    lab = Watched()
-    await lab.applies()
-    await lab.settles()
+    lab = await Watched.settled()
     lab.stalled |= set(CACHED)
     lab.cluster.remove(JOBS, *KEY)
     await lab.passes()
@@ -180,9 +176,7 @@ async def test_a_job_is_looked_at_again_after_a_read_in_the_middle_of_a_pass_has
 
 
 async def test_a_deadline_is_judged_by_what_the_api_server_knows_not_by_a_watch_that_is_behind() -> None:
-    lab = Watched()
-    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
-    await lab.settles()
+    lab = await Watched.settled(runPolicy={"pendingDeadlineSeconds": 60})
     lab.stalled.add(PODS)
     lab.kubelet.starts()
     lab.waits(seconds=61)
@@ -193,9 +187,7 @@ async def test_a_deadline_is_judged_by_what_the_api_server_knows_not_by_a_watch_
 
 
 async def test_a_job_that_is_late_reads_its_pods_once_and_fails() -> None:
-    lab = Watched()
-    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
-    await lab.settles()
+    lab = await Watched.settled(runPolicy={"pendingDeadlineSeconds": 60})
     lab.waits(seconds=61)
     lab.client.calls.clear()
 

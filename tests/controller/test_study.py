@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,8 +25,7 @@ def table(status: dict[str, Any]) -> dict[tuple[float, int], float]:
 
 
 async def test_every_point_is_run_with_every_seed_and_the_best_one_is_named() -> None:
-    lab = StudyLab()
-    await lab.applies()
+    lab = await StudyLab.applied()
 
     status = await lab.finishes()
 
@@ -40,8 +40,7 @@ async def test_every_point_is_run_with_every_seed_and_the_best_one_is_named() ->
 
 
 async def test_a_trial_is_in_the_status_before_its_job_exists() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=1)
+    lab = await StudyLab.applied(parallelism=1)
 
     await lab.passes()
     assert [each["phase"] for each in lab.status()["trials"]] == ["Running"]
@@ -52,9 +51,7 @@ async def test_a_trial_is_in_the_status_before_its_job_exists() -> None:
 
 
 async def test_a_job_is_owned_by_its_study_and_has_its_values() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
 
     job = lab.cluster.store.find(JOBS, "lab", "rates-2")
 
@@ -70,9 +67,7 @@ async def test_a_job_is_owned_by_its_study_and_has_its_values() -> None:
 
 
 async def test_no_more_trials_run_at_the_same_time_than_the_study_allows() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=2)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=2)
     assert lab.created == FOUR[:2]
 
     lab.ends("rates-1", 0.02)
@@ -81,17 +76,13 @@ async def test_no_more_trials_run_at_the_same_time_than_the_study_allows() -> No
 
 
 async def test_four_trials_run_at_the_same_time_where_the_study_does_not_say() -> None:
-    lab = StudyLab()
-    await lab.applies(seeds={"count": 5})
-    await lab.settles()
+    lab = await StudyLab.settled(seeds={"count": 5})
 
     assert len(lab.jobs) == 4
 
 
 async def test_a_study_that_has_settled_costs_no_request_and_neither_does_progress() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     lab.client.calls.clear()
     lab.hints.clear()
 
@@ -105,9 +96,7 @@ async def test_a_study_that_has_settled_costs_no_request_and_neither_does_progre
 
 
 async def test_results_outlive_their_jobs() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=1)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=1)
     lab.ends("rates-1", 0.02)
     await lab.settles()
     lab.cluster.remove(JOBS, "lab", "rates-1")
@@ -126,22 +115,17 @@ async def test_the_time_to_live_of_a_job_begins_with_its_end_and_never_passes_be
     assert lab.cluster.store.find(JOBS, "lab", "rates-1")["spec"]["runPolicy"] == {"backoffLimit": 1}
 
     lab.ends("rates-1", 0.02)
-    lab.waits(seconds=59)
-    delay = await lab.settles()
+    delay = await lab.settles_after(seconds=59)
     assert "rates-1" in lab.jobs
-    assert delay is not None
-    assert delay.total_seconds() == 1
+    assert delay == timedelta(seconds=1)
 
-    lab.waits(seconds=1)
-    await lab.settles()
+    await lab.settles_after(seconds=1)
     assert "rates-1" not in lab.jobs
     assert lab.status()["trials"][0]["metrics"]["mse"] == 0.02
 
 
 async def test_a_job_that_somebody_deletes_before_its_end_comes_again_with_the_same_values() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     lab.cluster.remove(JOBS, "lab", "rates-2")
 
     assert table(await lab.finishes()) == TABLE
@@ -149,9 +133,7 @@ async def test_a_job_that_somebody_deletes_before_its_end_comes_again_with_the_s
 
 
 async def test_too_many_failed_trials_end_the_study_and_stop_what_runs() -> None:
-    lab = StudyLab()
-    await lab.applies(failurePolicy={"maxFailedTrials": 0})
-    await lab.settles()
+    lab = await StudyLab.settled(failurePolicy={"maxFailedTrials": 0})
     lab.ends("rates-2")
 
     await lab.settles()
@@ -163,9 +145,7 @@ async def test_too_many_failed_trials_end_the_study_and_stop_what_runs() -> None
 
 
 async def test_a_study_that_failed_continues_when_more_trials_may_fail() -> None:
-    lab = StudyLab()
-    await lab.applies(failurePolicy={"maxFailedTrials": 0})
-    await lab.settles()
+    lab = await StudyLab.settled(failurePolicy={"maxFailedTrials": 0})
     lab.ends("rates-2")
     await lab.settles()
 
@@ -177,9 +157,7 @@ async def test_a_study_that_failed_continues_when_more_trials_may_fail() -> None
 
 
 async def test_a_metric_that_nobody_reports_ends_the_study_after_the_first_trial() -> None:
-    lab = StudyLab()
-    await lab.applies(objective={"metric": "msee"})
-    await lab.settles()
+    lab = await StudyLab.settled(objective={"metric": "msee"})
     lab.ends("rates-1", 0.2)
 
     await lab.settles()
@@ -189,9 +167,7 @@ async def test_a_metric_that_nobody_reports_ends_the_study_after_the_first_trial
 
 
 async def test_a_result_on_record_stays_whatever_becomes_of_the_job() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=1)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=1)
     lab.ends("rates-1")
     await lab.settles()
 
@@ -203,8 +179,7 @@ async def test_a_result_on_record_stays_whatever_becomes_of_the_job() -> None:
 
 
 async def test_more_values_lead_to_more_trials_of_a_study_that_was_complete() -> None:
-    lab = StudyLab()
-    await lab.applies()
+    lab = await StudyLab.applied()
     await lab.finishes()
 
     lab.edits(seeds={"count": 3})
@@ -215,9 +190,7 @@ async def test_more_values_lead_to_more_trials_of_a_study_that_was_complete() ->
 
 
 async def test_nothing_starts_with_another_template_until_the_change_is_undone() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=1)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=1)
     before = lab.study()["spec"]["jobTemplate"]
     lab.edits(jobTemplate={**before, "strategy": "None"})
     lab.ends("rates-1", 0.02)
@@ -250,8 +223,7 @@ async def test_nothing_starts_with_another_template_until_the_change_is_undone()
     ],
 )
 async def test_a_study_that_can_never_run_says_why_in_one_sentence(fields: dict[str, Any], sentence: str) -> None:
-    lab = StudyLab()
-    await lab.applies(**fields)
+    lab = await StudyLab.applied(**fields)
 
     await lab.settles()
 
@@ -268,8 +240,7 @@ async def test_a_job_that_is_refused_is_told_and_tried_again() -> None:
 
     delay = await lab.settles()
 
-    assert delay is not None
-    assert delay.total_seconds() == 30
+    assert delay == timedelta(seconds=30)
     assert (lab.condition("Running")["reason"], lab.status()["phase"]) == ("TrialRejected", "Running")
     assert lab.condition("Running")["message"] == "job rates-3 was refused by the API server: exceeded quota"
     lab.client.refuse = lambda _: None
@@ -301,9 +272,7 @@ async def test_a_thousand_trials_fit_into_the_status() -> None:
 
 
 async def test_the_compared_metric_is_kept_before_all_others() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     many = {f"metric-{number:02d}": 0.1 for number in range(30)}
     status = {"phase": "Complete", "completionTime": ENDED, "metrics": {**many, "mse": 0.2}}
     lab.cluster.edit(JOBS, "lab", "rates-1", status=status)
@@ -317,9 +286,7 @@ async def test_the_compared_metric_is_kept_before_all_others() -> None:
 
 
 async def test_a_study_of_which_only_the_identity_could_be_read_keeps_its_trials() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     before = lab.status()
     whole = lab.study()
     lab.stalled.add(QTS)
@@ -330,9 +297,7 @@ async def test_a_study_of_which_only_the_identity_could_be_read_keeps_its_trials
 
 
 async def test_nothing_is_created_for_a_study_that_is_gone_where_its_watch_is_behind() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     lab.stalled.add(QTS)
     lab.cluster.remove(QTS, "lab", "rates")
     lab.client.calls.clear()

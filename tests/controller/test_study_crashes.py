@@ -8,16 +8,14 @@ import pytest
 from qtj_operator.controller.client import Object, Resource
 from tests.controller.memory import Cluster, RecordingClient
 from tests.controller.study_lab import JOBS, TEMPLATE, StudyLab, mse_of
-from tests.controller.test_study import FOUR, TABLE, table
+from tests.controller.test_study import table
 from tests.controller.test_study_final import FINAL, FINAL_STATUS, FINAL_TABLE, SIX
 
 T = TypeVar("T")
 
-WRITES = 15
-"""Of a whole life without a crash, with four trials whose jobs are deleted as soon as they may, and two events."""
-
-FINAL_WRITES = 21
-"""With two jobs of a final training, their results and deletions; they are recorded together with the last result."""
+WRITES = 21
+"""Of a whole life without a crash: six trials, two of them of the final training, whose jobs are deleted as soon as
+they may, and two events. The final ones are recorded together with the last result of the others."""
 
 
 class Crash(Exception):
@@ -105,23 +103,10 @@ async def test_a_crash_at_any_write_leads_to_the_same_table_and_runs_no_trial_tw
     for fatal in range(WRITES + 1):
         life = Life(fatal, done=done)
 
-        status = await life.lives(jobTemplate=SOON_GONE, parallelism=2)
-
-        assert table(dict(status)) == TABLE
-        assert sorted(life.ended) == FOUR, f"write {fatal}"
-        assert life.lab.jobs == ()
-        assert life.client.crashed == (fatal < WRITES)
-
-
-@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-async def test_a_crash_at_any_write_trains_the_best_point_again_once_with_each_seed(*, done: bool) -> None:
-    for fatal in range(FINAL_WRITES + 1):
-        life = Life(fatal, done=done)
-
         status = await life.lives(jobTemplate=SOON_GONE, parallelism=2, final=FINAL)
 
         assert table(dict(status)) == FINAL_TABLE
         assert status["final"] == FINAL_STATUS
         assert sorted(life.ended) == SIX, f"write {fatal}"
         assert life.lab.jobs == ()
-        assert life.client.crashed == (fatal < FINAL_WRITES)
+        assert life.client.crashed == (fatal < WRITES)

@@ -23,8 +23,7 @@ def finals(status: dict[str, Any]) -> list[int]:
 
 
 async def test_the_best_point_is_trained_again_and_its_mean_is_in_the_status() -> None:
-    lab = StudyLab()
-    await lab.applies(final=FINAL)
+    lab = await StudyLab.applied(final=FINAL)
 
     status = await lab.finishes()
 
@@ -40,9 +39,7 @@ async def test_the_best_point_is_trained_again_and_its_mean_is_in_the_status() -
 
 
 async def test_a_final_trial_is_in_the_status_before_its_job_exists_and_its_job_gets_its_values() -> None:
-    lab = StudyLab()
-    await lab.applies(final=FINAL)
-    await lab.settles()
+    lab = await StudyLab.settled(final=FINAL)
     for name in FOUR:
         lab.ends(name, mse_of(lab.cluster.store.find(JOBS, "lab", name)))
 
@@ -58,8 +55,7 @@ async def test_a_final_trial_is_in_the_status_before_its_job_exists_and_its_job_
 
 
 async def test_a_study_that_is_complete_gets_a_final_training_when_its_user_adds_one() -> None:
-    lab = StudyLab()
-    await lab.applies()
+    lab = await StudyLab.applied()
     await lab.finishes()
 
     lab.edits(final=FINAL)
@@ -69,8 +65,7 @@ async def test_a_study_that_is_complete_gets_a_final_training_when_its_user_adds
 
 
 async def test_a_study_whose_final_training_is_removed_is_complete_without_it() -> None:
-    lab = StudyLab()
-    await lab.applies(final=FINAL)
+    lab = await StudyLab.applied(final=FINAL)
     await lab.finishes()
 
     lab.edits(final=None)
@@ -81,9 +76,7 @@ async def test_a_study_whose_final_training_is_removed_is_complete_without_it() 
 
 
 async def test_without_a_best_point_the_status_says_why_there_is_none() -> None:
-    lab = StudyLab()
-    await lab.applies(final=FINAL, failurePolicy={"maxFailedTrials": 4})
-    await lab.settles()
+    lab = await StudyLab.settled(final=FINAL, failurePolicy={"maxFailedTrials": 4})
     for name in FOUR:
         lab.ends(name)
 
@@ -97,9 +90,7 @@ async def test_without_a_best_point_the_status_says_why_there_is_none() -> None:
 
 
 async def test_final_trials_that_fail_count_as_failed_and_are_told() -> None:
-    lab = StudyLab()
-    await lab.applies(final=FINAL, failurePolicy={"maxFailedTrials": 1})
-    await lab.settles()
+    lab = await StudyLab.settled(final=FINAL, failurePolicy={"maxFailedTrials": 1})
     for name in FOUR:
         lab.ends(name, mse_of(lab.cluster.store.find(JOBS, "lab", name)))
     await lab.settles()
@@ -114,8 +105,7 @@ async def test_final_trials_that_fail_count_as_failed_and_are_told() -> None:
 
 
 async def test_more_trials_than_fit_into_a_status_are_refused() -> None:
-    lab = StudyLab()
-    await lab.applies(final={"seeds": {"count": 997}})
+    lab = await StudyLab.applied(final={"seeds": {"count": 997}})
 
     await lab.settles()
 

@@ -1,5 +1,7 @@
 """A study that is suspended, that takes too long, and whose time to live is over."""
 
+from datetime import timedelta
+
 import pytest
 
 from qtj_operator.controller.client import ApiError
@@ -14,9 +16,7 @@ def suspended_jobs(lab: StudyLab) -> list[str]:
 
 
 async def test_a_suspended_study_suspends_the_jobs_that_run_and_starts_no_other() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=2)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=2)
     lab.ends("rates-1", 0.02)
 
     lab.edits(suspend=True)
@@ -31,9 +31,7 @@ async def test_a_suspended_study_suspends_the_jobs_that_run_and_starts_no_other(
 
 
 async def test_a_resumed_study_resumes_its_jobs_and_leads_to_the_same_table() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=2)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=2)
     lab.edits(suspend=True)
     await lab.settles()
 
@@ -47,9 +45,7 @@ async def test_a_resumed_study_resumes_its_jobs_and_leads_to_the_same_table() ->
 
 
 async def test_a_job_that_its_user_suspends_stays_so() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
 
     job = lab.cluster.store.find(JOBS, "lab", "rates-1")
     lab.cluster.edit(JOBS, "lab", "rates-1", spec={**job["spec"], "suspend": True})
@@ -59,24 +55,18 @@ async def test_a_job_that_its_user_suspends_stays_so() -> None:
 
 
 async def test_a_study_that_begins_suspended_creates_nothing() -> None:
-    lab = StudyLab()
-    await lab.applies(suspend=True)
-    await lab.settles()
+    lab = await StudyLab.settled(suspend=True)
 
     assert (lab.status()["phase"], lab.jobs) == ("Suspended", ())
 
 
 async def test_a_study_that_takes_too_long_fails_and_its_trials_are_stopped() -> None:
-    lab = StudyLab()
-    await lab.applies(activeDeadlineSeconds=60, parallelism=2)
-    await lab.settles()
+    lab = await StudyLab.settled(activeDeadlineSeconds=60, parallelism=2)
     lab.ends("rates-1", 0.02)
     delay = await lab.settles()
-    assert delay is not None
-    assert delay.total_seconds() == 60
+    assert delay == timedelta(seconds=60)
 
-    lab.waits(seconds=60)
-    await lab.settles()
+    await lab.settles_after(seconds=60)
 
     assert lab.status()["phase"] == "Failed"
     assert lab.condition("Failed")["reason"] == "DeadlineExceeded"
@@ -88,9 +78,7 @@ async def test_a_study_that_takes_too_long_fails_and_its_trials_are_stopped() ->
 
 
 async def test_the_time_in_which_a_study_is_suspended_does_not_count() -> None:
-    lab = StudyLab()
-    await lab.applies(activeDeadlineSeconds=60)
-    await lab.settles()
+    lab = await StudyLab.settled(activeDeadlineSeconds=60)
     lab.edits(suspend=True)
     await lab.settles()
     lab.waits(hours=1)
@@ -110,8 +98,7 @@ async def test_a_study_is_deleted_when_its_time_to_live_is_over(template_ttl: in
     await lab.finishes()
     assert lab.status()["completionTime"]
 
-    lab.waits(seconds=59)
-    await lab.settles()
+    await lab.settles_after(seconds=59)
     assert lab.cluster.names(QTS) == ("rates",)
     lab.waits(seconds=1)
     await lab.passes()
@@ -120,9 +107,7 @@ async def test_a_study_is_deleted_when_its_time_to_live_is_over(template_ttl: in
 
 
 async def test_jobs_are_resumed_also_after_a_spec_that_was_wrong_in_between() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=2)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=2)
     lab.edits(suspend=True)
     await lab.settles()
 
@@ -138,9 +123,7 @@ async def test_jobs_are_resumed_also_after_a_spec_that_was_wrong_in_between() ->
 
 async def test_a_study_says_that_it_is_suspended_before_a_job_is() -> None:
     """So a study that is resumed at once knows that it has jobs to resume."""
-    lab = StudyLab()
-    await lab.applies(parallelism=2)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=2)
 
     lab.edits(suspend=True)
     await lab.passes()
@@ -149,9 +132,7 @@ async def test_a_study_says_that_it_is_suspended_before_a_job_is() -> None:
 
 
 async def test_a_refusal_to_suspend_a_job_is_in_the_status() -> None:
-    lab = StudyLab()
-    await lab.applies(parallelism=1)
-    await lab.settles()
+    lab = await StudyLab.settled(parallelism=1)
     denied = ApiError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: not now')
     lab.client.refuse = lambda call: denied if call.startswith("patch") else None
 
@@ -163,8 +144,7 @@ async def test_a_refusal_to_suspend_a_job_is_in_the_status() -> None:
     )
 
     lab.client.refuse = lambda _: None
-    lab.waits(seconds=30)
-    await lab.settles()
+    await lab.settles_after(seconds=30)
     lab.client.refuse = lambda call: denied if call.startswith("patch") else None
     lab.edits(suspend=False)
     await lab.settles()
@@ -173,11 +153,8 @@ async def test_a_refusal_to_suspend_a_job_is_in_the_status() -> None:
 
 
 async def test_a_study_that_took_too_long_stays_failed_when_it_is_suspended() -> None:
-    lab = StudyLab()
-    await lab.applies(activeDeadlineSeconds=60)
-    await lab.settles()
-    lab.waits(seconds=60)
-    await lab.settles()
+    lab = await StudyLab.settled(activeDeadlineSeconds=60)
+    await lab.settles_after(seconds=60)
 
     lab.edits(suspend=True)
     await lab.settles()
@@ -188,9 +165,7 @@ async def test_a_study_that_took_too_long_stays_failed_when_it_is_suspended() ->
 
 
 async def test_an_edited_template_is_named_in_a_suspended_study_too() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
 
     lab.edits(suspend=True, jobTemplate={**TEMPLATE, "artifacts": {"uri": "gs://lab-bucket/others"}})
     await lab.settles()

@@ -1,7 +1,6 @@
 """A study with `qtj operator` as a process of its own and a real API server, whose pods the test ends."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,6 @@ from tools.api_server import ApiServer
 from tools.background import wait_until
 
 WEIGHTS = Weights(uri="gs://lab-bucket/w", sha256="ab" * 32)
-
-
-@pytest.fixture
-def operator(api_server: ApiServer, namespace: str, tmp_path: Path) -> Iterator[Operator]:
-    with running(api_server, namespace, tmp_path) as one:
-        yield one
-
-
-@pytest.fixture
-def cluster(api_server: ApiServer, namespace: str) -> Cluster:
-    return Cluster(api_server, namespace)
 
 
 def create(cluster: Cluster, **spec: Any) -> None:

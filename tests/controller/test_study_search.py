@@ -1,13 +1,15 @@
 """A study on a cluster whose points are suggested one after the other."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 from qtj_operator.api.study import StudySpec
 from qtj_operator.controller.suggest import NoSuggestion
-from tests.controller.study_lab import ENOUGH, JOBS, QTS, StudyLab, mse_of, study_object
+from tests.controller.lab import ENOUGH
+from tests.controller.study_lab import QTS, StudyLab, study_object
 from tests.controller.test_study import FOUR, table
-from tests.controller.test_study_crashes import Crash, MortalClient
+from tests.controller.test_study_crashes import Life
 from tests.controller.test_study_troubles import told
 
 LEARNING: dict[str, Any] = {
@@ -21,8 +23,7 @@ WRITES = 9
 
 
 async def test_points_are_suggested_as_trials_end_and_recorded_before_their_jobs_exist() -> None:
-    lab = StudyLab()
-    await lab.applies(**LEARNING)
+    lab = await StudyLab.applied(**LEARNING)
 
     await lab.passes()
     assert [each["parameters"] for each in lab.status()["trials"]] == [{"learning-rate": 0.01}] * 2
@@ -36,15 +37,12 @@ async def test_points_are_suggested_as_trials_end_and_recorded_before_their_jobs
 async def test_a_crash_at_any_write_leads_to_the_same_points_and_runs_no_trial_twice() -> None:
     for done in (False, True):
         for fatal in range(WRITES):
-            lab = StudyLab()
-            lab.client = MortalClient(lab.cluster, fatal, done=done)
-            lab.starts_again()
-            await lab.applies(**LEARNING)
+            life = Life(fatal, done=done)
 
-            ended = await _lives(lab)
+            status = await life.lives(**LEARNING)
 
-            assert table(lab.status()) == TABLE, f"write {fatal}"
-            assert sorted(ended) == FOUR
+            assert table(dict(status)) == TABLE, f"write {fatal}"
+            assert sorted(life.ended) == FOUR
 
 
 async def test_a_sampler_that_is_missing_is_told_of_and_asked_again() -> None:
@@ -58,32 +56,13 @@ async def test_a_sampler_that_is_missing_is_told_of_and_asked_again() -> None:
     object.__setattr__(lab.reconciler, "suggest", missing)
     delay = await lab.settles()
 
-    assert delay is not None
-    assert delay.total_seconds() == 30
+    assert delay == timedelta(seconds=30)
     running = lab.condition("Running")
     assert (running["reason"], running["message"]) == ("SearchRefused", "search.algorithm TPE needs optuna")
     assert told(lab) == [("Warning", "SearchRefused")]
 
     lab.starts_again()
     assert table(await lab.finishes()) == TABLE
-
-
-async def _lives(lab: StudyLab) -> list[str]:
-    """All trials end, one after the other; the operator starts again where it ends."""
-    ended: list[str] = []
-    while lab.status().get("phase") != "Complete":
-        try:
-            await lab.settles()
-        except Crash:
-            lab.starts_again()
-            continue
-        for name in lab.jobs:
-            job = lab.cluster.store.find(JOBS, "lab", name)
-            if not job.get("status"):
-                ended.append(name)
-                lab.ends(name, mse_of(job))
-                break
-    return ended
 
 
 async def test_studies_of_one_namespace_do_not_keep_the_sampler_from_others() -> None:

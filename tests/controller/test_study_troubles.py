@@ -6,10 +6,9 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from qtj_operator.controller.client import ApiError, Resource
-from qtj_operator.controller.job_metrics import JobMetrics
+from qtj_operator.controller.job_metrics import STUDY_TROUBLES, JobMetrics
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.study_memory import StudyMemory
-from qtj_operator.controller.study_metrics import STUDY_TROUBLES
 from tests.controller.study_lab import StudyLab
 
 QUOTA = ApiError(403, "Forbidden", "exceeded quota: studies")
@@ -36,9 +35,7 @@ def told(lab: StudyLab) -> list[tuple[str, str]]:
 
 
 async def test_studies_are_counted_by_namespace_phase_and_reason() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     running = series(lab, "qtj_studies")
     await lab.finishes()
     await lab.settles()
@@ -55,29 +52,23 @@ async def test_a_study_whose_trials_are_refused_is_named_with_the_time() -> None
     await lab.applies()
     await lab.settles()
     early = series(lab, STUDY_TROUBLES)
-    lab.waits(minutes=5)
-    await lab.settles()
+    await lab.settles_after(minutes=5)
 
     assert early == {}
     assert series(lab, STUDY_TROUBLES) == {("lab", "rates", "TrialRejected", "Waits"): begun.timestamp()}
 
 
 async def test_a_study_with_another_template_stands_still() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     lab.edits(jobTemplate={**lab.study()["spec"]["jobTemplate"], "artifacts": {"uri": "gs://lab-bucket/other"}})
     await lab.settles()
-    lab.waits(minutes=5)
-    await lab.settles()
+    await lab.settles_after(minutes=5)
 
     assert list(series(lab, STUDY_TROUBLES)) == [("lab", "rates", "ImmutableFieldChanged", "Waits")]
 
 
 async def test_a_study_that_is_gone_has_no_series() -> None:
-    lab = StudyLab()
-    await lab.applies()
-    await lab.settles()
+    lab = await StudyLab.settled()
     lab.cluster.remove(Resource.QUANTUM_TRAINING_STUDIES, "lab", "rates")
     await lab.passes()
 
@@ -85,9 +76,7 @@ async def test_a_study_that_is_gone_has_no_series() -> None:
 
 
 async def test_each_trial_that_fails_has_one_event_and_so_has_the_end() -> None:
-    lab = StudyLab()
-    await lab.applies(failurePolicy={"maxFailedTrials": 1})
-    await lab.settles()
+    lab = await StudyLab.settled(failurePolicy={"maxFailedTrials": 1})
     lab.ends("rates-2")
     await lab.settles()
     lab.starts_again()
@@ -119,8 +108,7 @@ async def test_a_refusal_is_an_event_and_so_is_its_end() -> None:
 
 
 async def test_a_study_that_is_complete_says_so_once() -> None:
-    lab = StudyLab()
-    await lab.applies()
+    lab = await StudyLab.applied()
     await lab.finishes()
     await lab.settles()
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from qtj_operator.controller.client import ApiError, Resource
-from tests.controller.lab import KEY, TRAINED, Lab, complete, running
+from tests.controller.lab import KEY, Lab, complete, running
 from tests.controller.memory import RecordingClient
 from tests.controller.tensorboards import BOARD, URL, board, refusing
 
@@ -66,9 +66,7 @@ async def test_a_ready_one_costs_one_read_and_no_write(lab: Lab) -> None:
 
 async def test_it_outlives_the_training(lab: Lab) -> None:
     await running(lab, tensorboard={})
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
+    await lab.trains()
     lab.cluster.remove(Resource.DEPLOYMENTS, "lab", BOARD)
     await lab.settles()
 
@@ -162,8 +160,7 @@ async def test_what_was_refused_is_tried_again_after_a_pause(lab: Lab) -> None:
     await lab.passes()
     early = list(lab.client.writes)
     lab.client.refuse = lambda _: None
-    lab.waits(seconds=61)
-    await lab.settles()
+    await lab.settles_after(seconds=61)
     await lab.settles()
 
     assert early == []

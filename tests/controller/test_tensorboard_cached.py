@@ -50,8 +50,7 @@ async def test_deployments_that_cannot_be_listed_are_read_from_the_api_server() 
 
 
 async def test_a_ready_one_costs_no_request() -> None:
-    lab = Watched()
-    await running(lab, tensorboard={})
+    lab = await running(Watched(), tensorboard={})
     ready = {"availableReplicas": 1, "observedGeneration": 9}
     lab.cluster.edit(DEPLOYMENTS, "lab", "qcnn-tensorboard", status=ready)
     await lab.settles()
@@ -64,8 +63,7 @@ async def test_a_ready_one_costs_no_request() -> None:
 
 
 async def test_none_is_created_for_a_job_that_is_gone_where_the_other_watches_are_behind() -> None:
-    lab = Watched()
-    await running(lab, tensorboard={})
+    lab = await running(Watched(), tensorboard={})
     lab.stalled = set(AWAITED)
     lab.cluster.remove(Resource.QUANTUM_TRAINING_JOBS, *KEY)
     lab.client.calls.clear()

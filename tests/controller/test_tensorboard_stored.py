@@ -4,14 +4,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import kubernetes.aio.client as kubernetes
 import pytest
 
 from qtj_operator.api.job import Job
-from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.act import act
 from qtj_operator.controller.client import Client, Resource
-from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe
 from qtj_operator.controller.observe_tensorboard import with_board
 from qtj_operator.controller.progress import NoProgress
@@ -19,6 +16,8 @@ from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.core.decision import Action, Create, Delete, Restore
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.tensorboard import tensorboard
+from tests.controller.api_objects import connected
+from tests.controller.applied_jobs import applied
 from tests.jobs import a_container, a_template, job_object
 from tools.api_server import ApiServer
 
@@ -37,19 +36,9 @@ DEMANDING: dict[str, Any] = {
 
 @pytest.fixture
 async def client(api_server: ApiServer) -> AsyncIterator[Client]:
-    settings = kubernetes.Configuration(host=api_server.url)
-    settings.verify_ssl = False
-    settings.api_key = {"BearerToken": api_server.token}
-    settings.api_key_prefix = {"BearerToken": "Bearer"}
-    real = ApiClient(kubernetes.ApiClient(settings), Metrics())
+    real = connected(api_server.url, api_server.token)
     yield real
     await real.close()
-
-
-def applied(server: ApiServer, job: dict[str, Any]) -> str:
-    """What kubectl says when the user applies the job."""
-    meta = {key: value for key, value in job["metadata"].items() if key in {"name", "namespace"}}
-    return server.kubectl("apply", "-f", "-", manifest={**job, "metadata": meta}, check=False)
 
 
 async def seen(client: Client, server: ApiServer, namespace: str) -> Observed:

@@ -15,9 +15,7 @@ async def events_of(lab: Lab) -> list[Object]:
 
 
 async def test_a_job_without_a_node_is_told_of_before_its_last_event_is_gone() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     no_room = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
     lab.cluster.edit(Resource.PODS, "lab", "qcnn-worker-0", status={"phase": "Pending", "conditions": [no_room]})
 

@@ -7,10 +7,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from qtj_operator.controller.client import ApiError
-from qtj_operator.controller.job_metrics import JobMetrics
+from qtj_operator.controller.job_metrics import TROUBLES, JobMetrics
 from qtj_operator.controller.memory import JobMemory, Jobs
-from qtj_operator.controller.troubles import TROUBLES
-from tests.controller.lab import KEY, TRAINED, Lab, restarted, running
+from tests.controller.lab import KEY, Lab, restarted, running
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 NAMES = ("job_namespace", "quantum_job", "trouble", "reason", "cause")
@@ -41,25 +40,19 @@ def told_of(**jobs: JobMemory) -> set[tuple[str, ...]]:
 
 
 async def test_a_job_that_waits_is_named_after_a_minute_with_its_reason() -> None:
-    lab = Lab()
-    await lab.applies()
-    await lab.settles()
+    lab = await Lab.settled()
     begun = lab.now
-    lab.waits(seconds=59)
-    await lab.settles()
+    await lab.settles_after(seconds=59)
     early = told_by(lab)
-    lab.waits(seconds=2)
-    await lab.settles()
+    await lab.settles_after(seconds=2)
 
     assert early == {}
     assert told_by(lab) == {("Waits", "Unschedulable", ""): begun}
 
 
 async def test_a_job_whose_replicas_run_has_no_trouble() -> None:
-    lab = Lab()
-    await running(lab)
-    lab.waits(hours=5)
-    await lab.settles()
+    lab = await running(Lab())
+    await lab.settles_after(hours=5)
 
     assert told_by(lab) == {}
 
@@ -91,8 +84,7 @@ async def test_who_refuses_a_pod_is_the_cause(error: ApiError, cause: str) -> No
     lab.client.refuse = lambda call: error if call.startswith("create pods") else None
     await lab.applies()
     await lab.settles()
-    lab.waits(minutes=3)
-    await lab.settles()
+    await lab.settles_after(minutes=3)
     told = set(told_by(lab))
     lab.jobs[KEY] = JobMemory()  # another operator leads, and has only read the job
     lab.jobs[KEY].shows(await lab.job())
@@ -102,8 +94,7 @@ async def test_who_refuses_a_pod_is_the_cause(error: ApiError, cause: str) -> No
 
 
 async def test_a_job_that_starts_again_is_named_with_the_reason_of_its_last_failure_and_the_time_of_the_first() -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"backoffLimit": 3})
+    lab = await running(Lab(), runPolicy={"backoffLimit": 3})
     lab.kubelet.ends("qcnn-worker-1", 137)
     await restarted(lab)
     first = lab.now
@@ -111,8 +102,7 @@ async def test_a_job_that_starts_again_is_named_with_the_reason_of_its_last_fail
     lab.kubelet.ends("qcnn-worker-1", 137)
     await restarted(lab)
     often = told_by(lab)
-    lab.waits(hours=2)
-    await lab.settles()
+    await lab.settles_after(hours=2)
 
     assert list(often) == [("StartsAgain", "Error", "Error")]
     assert timedelta(0) <= first - often["StartsAgain", "Error", "Error"] < timedelta(minutes=1)
@@ -120,29 +110,22 @@ async def test_a_job_that_starts_again_is_named_with_the_reason_of_its_last_fail
 
 
 async def test_a_job_that_has_failed_is_named_with_why_its_replicas_failed_for_a_day() -> None:
-    lab = Lab()
-    await running(lab, runPolicy={"backoffLimit": 0})
-    lab.kubelet.ends("qcnn-worker-1", 137)
-    await lab.settles()
+    lab = await running(Lab(), runPolicy={"backoffLimit": 0})
+    await lab.ends("qcnn-worker-1", 137)
     failed = told_by(lab)
-    lab.waits(hours=25)
-    await lab.settles()
+    await lab.settles_after(hours=25)
 
     assert failed == {("Failed", "BackoffLimitExceeded", "Error"): lab.now - timedelta(hours=25)}
     assert told_by(lab) == {}
 
 
 async def test_inference_that_does_not_start_is_a_job_that_waits() -> None:
-    lab = Lab()
-    await running(lab, inference={})
+    lab = await running(Lab(), inference={})
     lab.client.refuse = lambda call: (
         ApiError(403, "Forbidden", "exceeded quota: jobs") if "create jobs" in call else None
     )
-    lab.kubelet.ends("qcnn-worker-1", 0)
-    lab.kubelet.ends("qcnn-worker-0", 0, TRAINED)
-    await lab.settles()
-    lab.waits(minutes=2)
-    await lab.settles()
+    await lab.trains()
+    await lab.settles_after(minutes=2)
 
     assert set(told_by(lab)) == {("Waits", "ChildRejected", "quota jobs")}
 

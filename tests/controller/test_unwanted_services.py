@@ -36,12 +36,9 @@ async def test_a_job_that_has_too_many_for_a_quota_starts_once_its_spec_asks_for
     assert (await lab.status())["reason"] == "ChildRejected"
 
     await lab.edits(**change)
-    lab.waits(seconds=61)
-    await lab.settles()
-    lab.waits(seconds=61)
-    await lab.settles()
-    lab.kubelet.starts()
-    await lab.settles()
+    await lab.settles_after(seconds=61)
+    await lab.settles_after(seconds=61)
+    await lab.starts()
 
     assert await lab.phase() == "Running"
     assert sorted(lab.services) == sorted([*services, "qcnn-tensorboard"])
@@ -49,8 +46,7 @@ async def test_a_job_that_has_too_many_for_a_quota_starts_once_its_spec_asks_for
 
 async def test_replicas_that_run_keep_their_services_whatever_becomes_of_the_spec() -> None:
     """The API server admits no such edit; somebody may have changed the CRD."""
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     before = lab.services
 
     await lab.edits(replicaService="Shared")
@@ -59,8 +55,7 @@ async def test_replicas_that_run_keep_their_services_whatever_becomes_of_the_spe
 
 
 async def test_a_restart_keeps_the_services() -> None:
-    lab = Lab()
-    await running(lab)
+    lab = await running(Lab())
     before = lab.services
 
     await restarted(lab)

@@ -2,11 +2,13 @@
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["run"]
+__all__ = ["in_virtual_time", "run"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -37,3 +39,13 @@ def run(story: Coroutine[None, None, T]) -> T:
     """Runs the coroutine to its end, in no time."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(story)
+
+
+def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Makes a test that runs to its end in no time."""
+
+    @wraps(test)
+    def instant(*args: P.args, **kwargs: P.kwargs) -> None:
+        run(test(*args, **kwargs))
+
+    return instant

@@ -7,6 +7,7 @@ import pytest
 from qtj_contract import TerminationMessage
 from qtj_operator.core.decide import INFERENCE, NEW, OVER, TRAINING, Stage, stage_of
 from tests.core.world import (
+    NOW,
     WEIGHTS,
     World,
     complete_job,
@@ -133,3 +134,52 @@ def test_the_alarm_of_a_policy_and_that_of_a_deadline_are_both_kept() -> None:
 
     assert world.decide().wake_at == later(seconds=45)
     assert world.without_pod("worker-1").decide().wake_at == later(seconds=60)
+
+
+def test_first_sight_records_attempt_1_and_does_nothing_else() -> None:
+    decision = new_job(workers=2).decide()
+
+    assert decision.status.attempt == 1
+    assert decision.status.restarts == 0
+    assert decision.status.start_time == NOW
+    assert decision.actions == ()
+
+
+def test_a_new_job_is_pending_without_an_event() -> None:
+    decision = new_job(workers=2).decide()
+
+    assert decision.status.phase == "Pending"
+    assert (decision.status.ready, decision.status.reason) == ("0/2", "Starting")
+    assert decision.events == ()
+
+
+def test_a_job_starts_only_once() -> None:
+    again = new_job().recorded().decide()
+
+    assert again.status.attempt == 1
+    assert again.actions != ()
+
+
+ELSEWHERE = "kueue.x-k8s.io/multikueue"
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        new_job(managedBy=ELSEWHERE),
+        new_job(managedBy=ELSEWHERE, suspend=True),
+        new_job(managedBy=ELSEWHERE, artifacts={"uri": "file:///nowhere"}),
+        running_job().with_spec(managedBy=ELSEWHERE).with_pods(exit_code=1),
+        running_job().with_spec(managedBy=ELSEWHERE, runPolicy={"activeDeadlineSeconds": 1}),
+        complete_job().with_spec(managedBy=ELSEWHERE, runPolicy={"ttlSecondsAfterFinished": 0}),
+    ],
+)
+def test_a_job_that_another_controller_looks_after_is_left_alone(world: World) -> None:
+    decision = world.decide(later(days=1))
+
+    assert decision.status == world.job.status
+    assert (decision.actions, decision.events, decision.wake_at) == ((), (), None)
+
+
+def test_a_job_that_names_this_operator_is_looked_after() -> None:
+    assert new_job(managedBy="quantumtraining.dev/qtj-operator").decide().status.attempt == 1

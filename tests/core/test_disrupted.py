@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qtj_contract import TerminationMessage
-from qtj_operator.core.ending import Ending
+from qtj_operator.core.pod import Ending
 from tests.core.conditions import failed_message
 from tests.core.created import created
 from tests.core.world import NOW, WEIGHTS, World, later, parameter_servers, running_job, starting_job

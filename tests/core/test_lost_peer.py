@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qtj_contract import TerminationMessage
-from qtj_operator.core.ending import Ending
+from qtj_operator.core.pod import Ending
 from tests.core.world import NOW, World, later, running_job, training_job
 
 LOST_A_PEER = Ending(exit_code=75, reason="Error", text="", time=NOW)

@@ -3,8 +3,8 @@
 import pytest
 
 from qtj_contract import TerminationMessage
-from qtj_operator.core.ending import Ending
 from qtj_operator.core.failures import MAX_FAILURES
+from qtj_operator.core.pod import Ending
 from tests.core.conditions import failed_message
 from tests.core.world import NOW, deleted_by, later, running_job, trained_job
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from qtj_operator.core.invalid_spec import fault, invalid_inference
+from qtj_operator.core.observed import Told
 from qtj_operator.core.platform import CLUSTER
-from qtj_operator.core.told import Told
 from tests.core.world import NOW, World, later, running_job, starting_job
 from tests.jobs import a_container, a_job, a_template
 

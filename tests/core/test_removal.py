@@ -3,7 +3,7 @@
 import pytest
 
 from qtj_operator.core.decision import Delete, Kind
-from qtj_operator.core.ending import Ending
+from qtj_operator.core.pod import Ending
 from qtj_operator.core.removal import NODE_SILENCE, Removal, held_up, lingering, removal
 from tests.core.world import NOW, later, pods_of
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.core.ending import Ending
 from qtj_operator.core.invalid_spec import fault, invalid_inference
 from qtj_operator.core.platform import CLUSTER
+from qtj_operator.core.pod import Ending
 from tests.core.world import NOW, World, inferring_job, starting_job
 from tests.jobs import a_container, a_job, a_template
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj_operator.core.told import Told
+from qtj_operator.core.observed import Told
 from tests.core.conditions import running
 from tests.core.world import NOW, World, inferring_job, later, running_job, starting_job
 

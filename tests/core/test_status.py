@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from qtj_contract import Progress
+from qtj_contract import Progress, TerminationMessage
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Condition, ProgressStatus, ReplicaStatus, Status
@@ -14,10 +14,12 @@ from qtj_operator.core.editable import has_run
 from qtj_operator.core.obstacle import Obstacle
 from qtj_operator.core.status import differ_in_numbers_alone, progress_status
 from tests.core.conditions import running
+from tests.core.test_trained import SAID
 from tests.core.world import (
     NOW,
     World,
     complete_job,
+    inferring_job,
     later,
     new_job,
     parameter_servers,
@@ -328,3 +330,34 @@ def test_the_number_that_a_program_names_first_is_shown_by_its_name(progress: Pr
     parsed = Progress.from_dict(json.loads(json.dumps(progress.to_dict())))
     assert parsed
     assert progress_status(parsed).metric == shown
+
+
+TRAINED, INFERRED = "gs://lab-bucket/reports/trained.html", "gs://lab-bucket/reports/inferred.html"
+
+
+def test_the_leaders_report_is_in_the_status() -> None:
+    says = replace(SAID, report=TRAINED)
+
+    decision = running_job(inference={}).with_pod("worker-0", exit_code=0, says=says).decide()
+
+    assert decision.status.report == TRAINED
+
+
+def test_the_report_of_inference_takes_its_place() -> None:
+    says = TerminationMessage(metrics={"mse": 0.2}, report=INFERRED)
+
+    world = inferring_job().with_status(report=TRAINED).with_inference(complete=True, says=says)
+
+    assert world.decide().status.report == INFERRED
+
+
+def test_an_inference_without_a_report_leaves_that_of_the_training() -> None:
+    says = TerminationMessage(metrics={"mse": 0.2})
+
+    world = inferring_job().with_status(report=TRAINED).with_inference(complete=True, says=says)
+
+    assert world.decide().status.report == TRAINED
+
+
+def test_a_training_without_a_report_has_the_same_status_as_before() -> None:
+    assert "report" not in trained_job(inference={}).job.status.to_dict()

@@ -15,10 +15,9 @@ from qtj_operator.api.spec import Inference, Spec
 from qtj_operator.controller.parse import parse_service
 from qtj_operator.core.decide import decide
 from qtj_operator.core.decision import Decision, Delete
-from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.pod import Pod, Waiting
+from qtj_operator.core.pod import Ending, Pod, Waiting
 from qtj_operator.manifests.inference import inference_run
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.service import replica_service, replicas_of_services

@@ -13,8 +13,7 @@ from tests.gitops.test_kstatus import verdicts
 
 async def states() -> Mapping[str, dict[str, Any]]:
     """A study as the API server has it, in each of its states."""
-    lab = StudyLab()
-    await lab.applies(parallelism=1, failurePolicy={"maxFailedTrials": 0})
+    lab = await StudyLab.applied(parallelism=1, failurePolicy={"maxFailedTrials": 0})
     found = {"unseen": {**lab.study(), "status": {"observedGeneration": -1}}}
     await lab.settles()
     found["running"] = dict(lab.study())

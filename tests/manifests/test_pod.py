@@ -1,6 +1,7 @@
 """The pod of a replica: the user's template, completed where it is silent and never overruled."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtj_contract import Env
+from qtj_operator.api.job import ReplicaId
+from qtj_operator.api.names import Role
 from qtj_operator.api.status import WeightsStatus
 from qtj_operator.api.template import read_template
+from qtj_operator.controller.parse import parse_pod
 from qtj_operator.manifests.inference import inference_job
-from qtj_operator.manifests.pod import pod_template, replica_pod
+from qtj_operator.manifests.pod import pod_template, probe_pod, replica_pod
+from qtj_trainer.replica.replica import Replica
+from qtj_trainer.replica.signals import Stop
 from tests.jobs import JOB_UID, a_container, a_job, a_template
 
 WEIGHTS = WeightsStatus(uri="gs://lab-bucket/w", sha256="ab" * 32)
@@ -240,3 +246,128 @@ def test_nothing_of_the_users_container_is_lost(container: dict[str, Any]) -> No
     assert built.keys() >= given_.keys()
     assert {key: built[key] for key in ("name", "image")} == {key: given_[key] for key in ("name", "image")}
     assert built.get("args") == given_.get("args")
+
+
+SAFE = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+SECCOMP = {"seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def contexts(
+    container: dict[str, Any], pod: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The security contexts of a pod, of its init container as its author wrote it, and of its main container."""
+    init = a_container(name="chown", securityContext=container)
+    built = pod_template(read_template(a_template(initContainers=[init], securityContext=pod or {})), {})["spec"]
+    return (
+        built["securityContext"],
+        built["initContainers"][0]["securityContext"],
+        built["containers"][0]["securityContext"],
+    )
+
+
+def starts(pod: dict[str, Any], container: dict[str, Any]) -> bool:
+    """Whether an API server accepts the container, and a kubelet starts it, by their own rules (Kubernetes 1.34)."""
+    user = container.get("runAsUser", pod.get("runAsUser"))
+    non_root = container.get("runAsNonRoot", pod.get("runAsNonRoot"))
+    confined = container.get("allowPrivilegeEscalation") is False
+    added = container.get("capabilities", {}).get("add", ())
+    refused = confined and (container.get("privileged") or "CAP_SYS_ADMIN" in added)
+    return not refused and not (user == 0 and non_root)
+
+
+def test_an_author_who_writes_nothing_gets_all_defaults() -> None:
+    pod, init, main = contexts({})
+
+    assert (pod, init, main) == ({"runAsNonRoot": True, **SECCOMP}, SAFE, SAFE)
+
+
+@pytest.mark.parametrize("pod", [{}, {"runAsUser": 0}, {"runAsUser": 1000}, {"runAsNonRoot": False}])
+@pytest.mark.parametrize(
+    "container",
+    [
+        {},
+        {"runAsUser": 0},
+        {"runAsUser": 1000},
+        {"privileged": True},
+        {"privileged": True, "runAsUser": 0},
+        {"capabilities": {"add": ["CAP_SYS_ADMIN"]}},
+        {"runAsUser": 0, "runAsNonRoot": False},
+    ],
+)
+def test_whatever_an_author_asks_for_the_container_starts(pod: dict[str, Any], container: dict[str, Any]) -> None:
+    of_pod, init, main = contexts(container, pod)
+
+    assert starts(of_pod, init)
+    assert starts(of_pod, main)
+    assert {**init, **container} == init, "what the author wrote stays"
+    assert {**of_pod, **pod} == of_pod
+
+
+def test_root_in_one_container_takes_nothing_from_the_others() -> None:
+    pod, init, main = contexts({"runAsUser": 0})
+
+    assert pod == {"runAsNonRoot": True, **SECCOMP}
+    assert init == {"runAsUser": 0, "runAsNonRoot": False, "allowPrivilegeEscalation": False}, "it may change owners"
+    assert main == SAFE
+
+
+def test_a_privileged_container_may_run_as_the_root_of_its_image() -> None:
+    _, init, main = contexts({"privileged": True})
+
+    assert (init, main) == ({"privileged": True, "runAsNonRoot": False}, SAFE)
+
+
+def test_a_pod_that_runs_as_root_is_not_forbidden_to() -> None:
+    pod, init, main = contexts({"runAsUser": 1000}, {"runAsUser": 0})
+
+    assert pod == {"runAsUser": 0, **SECCOMP}
+    assert init == {"runAsUser": 1000, **SAFE}
+    assert main == {"allowPrivilegeEscalation": False, "runAsNonRoot": False}
+
+
+REQUESTS = {"limits": {"cpu": "2", "nvidia.com/gpu": "1"}}
+HOOK = {"postStart": {"exec": {"command": ["notify"]}}}
+WORKER = ReplicaId(Role.WORKER, 2)
+
+
+def job() -> Any:
+    program = a_container(command=["python", "train.py"], args=["--lr=1"], lifecycle=HOOK, resources=REQUESTS)
+    first = {"name": "fetch", "image": "registry.example/fetch:1", "command": ["fetch"], "resources": REQUESTS}
+    spec: dict[str, Any] = {"initContainers": [first], "nodeSelector": {"pool": "spot"}, "priorityClassName": "low"}
+    return a_job(workers=2, template=a_template(program, **spec))
+
+
+def test_it_fits_where_the_replica_would() -> None:
+    probe, replica = probe_pod(job(), WORKER, 3)["spec"], replica_pod(job(), WORKER, 3)["spec"]
+
+    apart = {"containers", "initContainers", "terminationGracePeriodSeconds"}
+    assert {k: v for k, v in probe.items() if k not in apart} == {k: v for k, v in replica.items() if k not in apart}
+    assert [each["resources"] for each in (*probe["containers"], *probe["initContainers"])] == [REQUESTS, REQUESTS]
+
+
+def test_it_runs_nothing_of_the_user() -> None:
+    spec = probe_pod(job(), WORKER, 3)["spec"]
+
+    for container in (*spec["containers"], *spec["initContainers"]):
+        assert container["command"] == ["true"]
+        assert container.keys().isdisjoint({"args", "env", "lifecycle", "ports"})
+
+
+def test_it_is_known_by_its_label() -> None:
+    built = probe_pod(job(), WORKER, 3)
+
+    pod = parse_pod({**built, "metadata": {**built["metadata"], "uid": "u", "resourceVersion": "1"}, "status": {}})
+
+    assert (pod.name, pod.replica, pod.attempt, pod.probe) == ("qcnn-worker-2", WORKER, 3, True)
+
+
+@pytest.mark.parametrize(("policy", "seconds"), [({"progressDeadlineSeconds": 60}, 60), ({}, None)])
+def test_a_replica_is_told_its_deadline(policy: dict[str, int], seconds: int | None, tmp_path: Path) -> None:
+    job = a_job(workers=2, runPolicy=policy)
+    [container] = replica_pod(job, ReplicaId(Role.WORKER, 1), 1)["spec"]["containers"]
+    told = {each["name"]: each["value"] for each in container["env"]}
+
+    name = Env.PROGRESS_DEADLINE
+    replica = Replica.join({name: told[name]} if name in told else {}, Stop(), str(tmp_path))
+
+    assert replica.telemetry.clock.deadline == seconds

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from qtj_operator.core.study.outcome import best_of, outcomes_of
-from qtj_operator.core.study.student_t import two_sided_quantile
+from qtj_operator.core.study.outcome import best_of, outcomes_of, two_sided_quantile
 from tests.study.studies import study, trial
 
 

@@ -7,12 +7,11 @@ from qtj_operator.api.reading import faults
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyPhase, TrialPhase, TrialStatus
 from qtj_operator.api.study_stopping import Stopping, StoppingRule
-from qtj_operator.core.study.brackets import bracket_of
 from qtj_operator.core.study.decide import decide_study
 from qtj_operator.core.study.epoch import Reached, reached_of
 from qtj_operator.core.study.outcome import best_of, outcomes_of
 from qtj_operator.core.study.plan import size_of
-from qtj_operator.core.study.stopping import judged
+from qtj_operator.core.study.stopping import bracket_of, judged
 from tests.study.studies import study, trial
 
 MEDIAN = {"rule": "Median", "metric": "val_loss"}

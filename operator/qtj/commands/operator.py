@@ -44,9 +44,8 @@ def crd(
 
 
 def _definition(*, docs: bool, study: bool) -> str:
-    from qtj_operator.api.crd import crd_yaml
+    from qtj_operator.api.crd import crd_yaml, study_crd_yaml
     from qtj_operator.api.reference import reference, study_reference
-    from qtj_operator.api.study_crd import study_crd_yaml
 
     if docs:
         return study_reference() if study else reference()

@@ -10,9 +10,8 @@ from kubernetes.aio import client as kubernetes
 from qtj.cluster.connection import connected, current_namespace, quiet
 from qtj.doctor.finding import Finding, Level
 from qtj.terminal.text import truncate
-from qtj_operator.api.crd import crd
+from qtj_operator.api.crd import crd, study_crd
 from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSIONS
-from qtj_operator.api.study_crd import study_crd
 from qtj_operator.controller.client import ApiError
 
 __all__ = ["cluster"]

@@ -16,8 +16,7 @@ from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import text_of
 from qtj_operator.api.study_status import StudyStatus
-from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, value_of
-from qtj_operator.core.study.student_t import two_sided_quantile
+from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, two_sided_quantile, value_of
 
 __all__ = ["Comparison", "baseline_of", "comparison_of", "comparison_sentences"]
 

@@ -1,13 +1,177 @@
-"""Generates the CustomResourceDefinition of QuantumTrainingJobs from the models."""
+"""Generates the CustomResourceDefinitions of jobs and of studies from the models.
 
+A CRD needs a structural schema: no references, no ``anyOf`` with null, no ``additionalProperties: false``. The JSON
+schema of pydantic is converted to that. All versions have the same schema: the API server converts between them by
+writing another apiVersion, without a webhook.
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
-from qtj_operator.api.definition import Kind, crd_text, definition, object_schema
-from qtj_operator.api.names import KIND, MAX_NAME_LENGTH, NAME_PATTERN, PLURAL, Role
+import yaml
+
+from qtj_operator.api.model import Model
+from qtj_operator.api.names import (
+    API_VERSIONS,
+    GROUP,
+    KIND,
+    MAX_NAME_LENGTH,
+    NAME_PATTERN,
+    PLURAL,
+    VERSION,
+    VERSIONS,
+    Role,
+)
 from qtj_operator.api.spec import IMMUTABLE, Spec
 from qtj_operator.api.status import Status
+from qtj_operator.api.study import MAX_STUDY_NAME_LENGTH, STUDY_KIND, STUDY_PLURAL, StudySpec
+from qtj_operator.api.study_status import StudyStatus
 
-__all__ = ["crd", "crd_yaml"]
+__all__ = ["crd", "crd_yaml", "study_crd", "study_crd_yaml"]
+
+_DROPPED = {"title", "default", "$defs"}
+"""Keywords that have no use in a CRD, or that would write defaults into the user's object."""
+
+_ANY = {"x-kubernetes-preserve-unknown-fields": True}
+"""A value of several types: a structural schema has no other word for that."""
+
+_UNSEEN = {"observedGeneration": -1}
+"""The status of an object that the operator has not read yet. Without it, kstatus reports a new object as finished.
+Users do not write the status, so it is the only part of an object that may have a default."""
+
+_KEPT = {"argocd.argoproj.io/sync-options": "Prune=false"}
+"""For Argo CD: it does not delete the CRD when it is no longer in Git, because all objects would be deleted with it."""
+
+
+_SELECTABLE = [{"jsonPath": ".status.phase"}]
+"""For `kubectl get qtj --field-selector status.phase=Pending`, from Kubernetes 1.31 on; 1.30 leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The names of a kind.
+
+    Attributes:
+        kind: As in the objects.
+        plural: As in addresses.
+        short: As in `kubectl get`.
+    """
+
+    kind: str
+    plural: str
+    short: str
+
+
+def _definition(
+    kind: _Kind, schema: Mapping[str, Any], subresources: Mapping[str, Any], columns: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Returns a CustomResourceDefinition as a manifest.
+
+    Args:
+        kind: Its names.
+        schema: The schema of its objects, in all versions.
+        subresources: Its subresources.
+        columns: What `kubectl get` prints.
+    """
+    versions = [
+        {
+            "name": name,
+            "served": True,
+            "storage": name == VERSION,
+            "schema": {"openAPIV3Schema": deepcopy(schema)},
+            "subresources": deepcopy(subresources),
+            "selectableFields": deepcopy(_SELECTABLE),
+            "additionalPrinterColumns": [dict(column) for column in columns],
+        }
+        for name in VERSIONS
+    ]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{GROUP}", "annotations": dict(_KEPT)},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind.kind,
+                "listKind": f"{kind.kind}List",
+                "plural": kind.plural,
+                "singular": kind.kind.lower(),
+                "shortNames": [kind.short],
+                "categories": ["training"],
+            },
+            "versions": versions,
+        },
+    }
+
+
+def _object_schema(
+    description: str, kind: str, spec: type[Model], status: type[Model], rules: Iterable[Mapping[str, str]]
+) -> dict[str, Any]:
+    """Returns the schema of an object with a spec and a status.
+
+    Args:
+        description: What it is.
+        kind: Its kind.
+        spec: The model of its spec.
+        status: The model of its status.
+        rules: Rules in CEL about the whole object.
+    """
+    return {
+        "type": "object",
+        "description": description,
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string", "description": " or ".join(API_VERSIONS)},
+            "kind": {"type": "string", "description": kind},
+            "metadata": {"type": "object"},
+            "spec": _structural(spec),
+            "status": {**_structural(status), "default": dict(_UNSEEN)},
+        },
+        "x-kubernetes-validations": [dict(rule) for rule in rules],
+    }
+
+
+def _crd_text(crd: Mapping[str, Any], sources: str) -> str:
+    """Returns a CRD as YAML, as it is in the repository.
+
+    Args:
+        crd: The CRD.
+        sources: The files with the models.
+    """
+    header = f"# Generated from {sources} by `make crds`. Do not edit.\n"
+    return header + yaml.safe_dump(crd, sort_keys=False, width=120)
+
+
+def _structural(model: type[Model]) -> dict[str, Any]:
+    schema = model.model_json_schema(by_alias=True, mode="serialization")
+    inlined: dict[str, Any] = _inline(schema, schema.get("$defs", {}))
+    return inlined
+
+
+def _inline(node: Any, defs: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, defs) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = defs[node["$ref"].rpartition("/")[2]]
+        # The description of the field is more specific than that of its type.
+        return _inline({**target, **{key: value for key, value in node.items() if key != "$ref"}}, defs)
+    if "anyOf" in node:
+        present = [option for option in node["anyOf"] if option != {"type": "null"}]
+        chosen = present[0] if len(present) == 1 else _ANY
+        return _inline({**chosen, **{key: value for key, value in node.items() if key != "anyOf"}}, defs)
+    return {
+        key: {name: _inline(value, defs) for name, value in child.items()}
+        if key == "properties"
+        else _inline(child, defs)
+        for key, child in node.items()
+        if key not in _DROPPED and not (key == "additionalProperties" and child is False)
+    }
+
 
 _SOURCES = "operator/qtj_operator/api/{spec,status}.py"
 
@@ -96,16 +260,54 @@ _SCALE = {
 
 def crd() -> dict[str, Any]:
     """Returns the CustomResourceDefinition as a manifest."""
-    schema = object_schema(
+    schema = _object_schema(
         "Trains a quantum model on a gang of pods, stores its weights and runs inference with them.",
         KIND,
         Spec,
         Status,
         (*_NAME_RULES, *_IMMUTABLE),
     )
-    return definition(Kind(KIND, PLURAL, "qtj"), schema, {"status": {}, "scale": _SCALE}, _COLUMNS)
+    return _definition(_Kind(KIND, PLURAL, "qtj"), schema, {"status": {}, "scale": _SCALE}, _COLUMNS)
 
 
 def crd_yaml() -> str:
     """Returns the CRD as YAML, as it is in the repository."""
-    return crd_text(crd(), _SOURCES)
+    return _crd_text(crd(), _SOURCES)
+
+
+_STUDY_SOURCES = "operator/qtj_operator/api/{study,study_parameters,study_status,study_stopping}.py"
+
+_STUDY_COLUMNS: tuple[dict[str, Any], ...] = (
+    {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    {"name": "Reason", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Running")].reason'},
+    {"name": "Trials", "type": "string", "jsonPath": ".status.finished"},
+    {"name": "Best", "type": "number", "jsonPath": ".status.best.objective"},
+    {"name": "Metric", "type": "string", "jsonPath": ".spec.objective.metric"},
+    {"name": "Final", "type": "number", "jsonPath": ".status.final.mean", "priority": 1},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+)
+
+_STUDY_NAME_RULES = (
+    {
+        "rule": f"self.metadata.name.size() <= {MAX_STUDY_NAME_LENGTH}",
+        "message": f"metadata.name may have at most {MAX_STUDY_NAME_LENGTH} characters, because trials are jobs that "
+        "are named after it",
+    },
+    {
+        "rule": f"self.metadata.name.matches('{NAME_PATTERN}')",
+        "message": "metadata.name must start with a letter and hold only a-z, 0-9 and -, because trials are named "
+        "after it",
+    },
+)
+
+
+def study_crd() -> dict[str, Any]:
+    """Returns the CustomResourceDefinition as a manifest."""
+    description = "Runs a QuantumTrainingJob with several settings and seeds, and compares what they report."
+    schema = _object_schema(description, STUDY_KIND, StudySpec, StudyStatus, _STUDY_NAME_RULES)
+    return _definition(_Kind(STUDY_KIND, STUDY_PLURAL, "qts"), schema, {"status": {}}, _STUDY_COLUMNS)
+
+
+def study_crd_yaml() -> str:
+    """Returns the CRD as YAML, as it is in the repository."""
+    return _crd_text(study_crd(), _STUDY_SOURCES)

@@ -14,8 +14,7 @@ from qtj_operator.api.defaults import GRPC_PORT, METRICS_PORT, PROFILER_PORT
 from qtj_operator.api.digest import spec_digest, training_id
 from qtj_operator.api.indexes import parse_indexes
 from qtj_operator.api.limits import BEYOND
-from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role
-from qtj_operator.api.owners import controllers_of
+from qtj_operator.api.names import LABEL_QUEUE, MANAGER, Role, controllers_of
 from qtj_operator.api.platform_policy import (
     NO_POLICY,
     PlatformPolicy,

@@ -1,7 +1,8 @@
-"""Names and labels of a job, its replicas and their children."""
+"""Names and labels of a job, its replicas and their children, and who owns an object."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 __all__ = [
     "API_VERSION",
@@ -30,6 +31,7 @@ __all__ = [
     "VERSIONS",
     "Role",
     "child_labels",
+    "controllers_of",
     "inference_name",
     "is_reserved",
     "replica_host",
@@ -162,3 +164,8 @@ def child_labels(job: str) -> Mapping[str, str]:
         "app.kubernetes.io/part-of": job,
         LABEL_JOB: job,
     }
+
+
+def controllers_of(metadata: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Returns the references to owners that control the object; the API server allows one at most."""
+    return [owner for owner in metadata.get("ownerReferences") or () if owner.get("controller")]

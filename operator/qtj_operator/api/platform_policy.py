@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
 
 from qtj_contract.quantities import amount_of
 from qtj_operator.api.defaults import BACKOFF_LIMIT, TENSORBOARD_RESOURCES
 from qtj_operator.api.model import Model
+from qtj_operator.api.rules import broken
 from qtj_operator.api.run_policy import BackoffLimit, DisruptionLimit, RunPolicy, Seconds, TimeToLive
 from qtj_operator.api.tensorboard import Resources, TensorBoard
 
@@ -72,11 +72,11 @@ class PlatformPolicy(Model):
     def _fits(self) -> Self:
         resources = self.ceilings.tensorboard_resources
         if resources is not None and resources.requests is not None:
-            raise _fault("ceilings.tensorboardResources has only limits: remove its requests")
+            raise broken("ceilings.tensorboardResources has only limits: remove its requests")
         for name in _NUMBERS:
             value, most = getattr(self.defaults, name), getattr(self.ceilings, name)
             if value is not None and most is not None and value > most:
-                raise _fault(f"the default of {to_camel(name)}, {value}, is above its ceiling, {most}: lower it")
+                raise broken(f"the default of {to_camel(name)}, {value}, is above its ceiling, {most}: lower it")
         return self
 
 
@@ -192,7 +192,3 @@ def _in_words(resources: Resources | None) -> str:
     """Returns resources in a line, such as requests cpu=100m, limits memory=2Gi."""
     found = resources.model_dump(exclude_none=True) if resources else {}
     return ", ".join(f"{kind} {name}={amount}" for kind, amounts in found.items() for name, amount in amounts.items())
-
-
-def _fault(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError("rule", "{sentence}", {"sentence": sentence})

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from qtj_operator.api.crd import crd
+from qtj_operator.api.crd import crd, study_crd
 from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION
-from qtj_operator.api.study_crd import study_crd
 
 __all__ = ["reference", "study_reference"]
 

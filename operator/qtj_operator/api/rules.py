@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["Rule", "cel", "checked", "enforce", "matching", "validations"]
+__all__ = ["Rule", "broken", "cel", "checked", "enforce", "matching", "validations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,12 @@ def enforce(value: object, *rules: Rule) -> None:
     """Rejects a value that breaks one of the rules, with an error that pydantic collects."""
     for rule in rules:
         if not rule.holds(value):
-            raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})
+            raise broken(rule.message)
+
+
+def broken(sentence: str) -> PydanticCustomError:
+    """Returns the error about a rule that is broken, with a sentence for the user."""
+    return PydanticCustomError("rule", "{sentence}", {"sentence": sentence})
 
 
 def validations(*rules: Rule) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 from qtj_contract import MAX_QUBITS, MIN_QUBITS
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.defaults import INFERENCE_BACKOFF_LIMIT, LONGEST, REPLICAS
-from qtj_operator.api.elastic import Elastic
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MANAGER, MAX_REPLICAS, Role
 from qtj_operator.api.profiler import Profiler
 from qtj_operator.api.program import Program
 from qtj_operator.api.rules import Rule, checked, enforce, validations
-from qtj_operator.api.run_policy import RunPolicy
+from qtj_operator.api.run_policy import Elastic, RunPolicy
 from qtj_operator.api.template import ReadPodTemplate, UnreadPodTemplate
 from qtj_operator.api.tensorboard import TensorBoard
 

@@ -9,11 +9,10 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
 from qtj_operator.api.names import MAX_NAME_LENGTH
-from qtj_operator.api.rules import cel
+from qtj_operator.api.rules import broken, cel
 from qtj_operator.api.run_policy import Seconds, TimeToLive
 from qtj_operator.api.study_parameters import NAME_PATTERN, SEED, Parameter, Value, option_of
 from qtj_operator.api.study_stopping import EPOCH_METRICS, EpochMetric, Stopping
@@ -269,7 +268,7 @@ class StudySpec(Model):
     @model_validator(mode="after")
     def _compares_epochs(self) -> Self:
         if self.stopping and self.stopping_metric is None:
-            raise _refuse(
+            raise broken(
                 f"stopping compares numbers of epochs, and {self.objective.metric} is none: write stopping.metric, one "
                 f"of {EPOCH_METRICS}"
             )
@@ -279,9 +278,9 @@ class StudySpec(Model):
     def _parameters_differ(self) -> Self:
         options = [each.option for each in self.parameters]
         if twice := next((option for option in options if options.count(option) > 1), None):
-            raise _refuse(f"two parameters are the option {twice} of the program: remove one")
+            raise broken(f"two parameters are the option {twice} of the program: remove one")
         if self.seeds and any(each.name == SEED for each in self.parameters):
-            raise _refuse("seeds sets the seed of each trial: remove seeds, or the parameter seed")
+            raise broken("seeds sets the seed of each trial: remove seeds, or the parameter seed")
         return self
 
     @model_validator(mode="after")
@@ -289,7 +288,7 @@ class StudySpec(Model):
         if self.final is None:
             return self
         if any(each.name == SEED for each in self.parameters):
-            raise _refuse("final sets the seed of each trial: remove final, or the parameter seed")
+            raise broken("final sets the seed of each trial: remove final, or the parameter seed")
         names = {each.option: each.name for each in self.parameters}
         for name in self.final.parameters or ():
             _check_final(name, names)
@@ -300,13 +299,9 @@ class StudySpec(Model):
 def _check_final(name: str, names: Mapping[str, str]) -> None:
     """Refuses the name of a parameter of the final training that is wrong, by the names of all others."""
     if not re.fullmatch(NAME_PATTERN, name):
-        raise _refuse(f"final.parameters has {name!r}, which is no name: write letters, digits, - and _")
+        raise broken(f"final.parameters has {name!r}, which is no name: write letters, digits, - and _")
     known = names.get(option_of(name), name)
     if name == SEED:
-        raise _refuse("final.parameters has seed, and final.seeds sets it: remove one")
+        raise broken("final.parameters has seed, and final.seeds sets it: remove one")
     if known != name:
-        raise _refuse(f"final.parameters has {name}, which is the same option as {known}: write {known} alone")
-
-
-def _refuse(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError("rule", "{sentence}", {"sentence": sentence})
+        raise broken(f"final.parameters has {name}, which is the same option as {known}: write {known} alone")

@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
-from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
-from qtj_operator.api.rules import cel
+from qtj_operator.api.rules import broken, cel
 
 __all__ = ["MAX_VALUES", "NAME_PATTERN", "SEED", "Parameter", "Range", "Scale", "Value", "option_of", "text_of"]
 
@@ -27,23 +26,19 @@ _NUMBER = "this has to be a number, without quotes"
 
 def _number(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PydanticCustomError("rule", "{sentence}", {"sentence": _NUMBER})
+        raise broken(_NUMBER)
     return value
 
 
 def _plain(value: object) -> object:
     if not isinstance(value, bool | int | float | str):  # else each of the types would say so in a sentence of its own
-        raise PydanticCustomError("rule", "{sentence}", {"sentence": _VALUE})
+        raise broken(_VALUE)
     return value
 
 
 Value = Annotated[StrictBool | StrictInt | StrictFloat | StrictStr, BeforeValidator(_plain)]
 """A value of a parameter."""
 Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
-
-
-def _refuse(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError("rule", "{sentence}", {"sentence": sentence})
 
 
 class Scale(StrEnum):
@@ -90,13 +85,13 @@ class Range(Model):
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
         if self.min >= self.max:
-            raise _refuse(f"min is {self.min:g} and max is {self.max:g}: max has to be larger")
+            raise broken(f"min is {self.min:g} and max is {self.max:g}: max has to be larger")
         if not math.isfinite(self.max - self.min):
-            raise _refuse(f"from {self.min:g} to {self.max:g} is more than a number can hold: take a smaller range")
+            raise broken(f"from {self.min:g} to {self.max:g} is more than a number can hold: take a smaller range")
         if self.is_log and self.min <= 0:
-            raise _refuse(f"min is {self.min:g}, and a logarithm needs more than 0: raise min, or leave scale out")
+            raise broken(f"min is {self.min:g}, and a logarithm needs more than 0: raise min, or leave scale out")
         if self.integer and not (self.min.is_integer() and self.max.is_integer()):
-            raise _refuse("min and max have to be whole numbers where integer is true")
+            raise broken("min and max have to be whole numbers where integer is true")
         return self
 
 
@@ -128,10 +123,10 @@ class Parameter(Model):
     @model_validator(mode="after")
     def _has_values(self) -> Self:
         if (self.values is None) == (self.range is None):
-            raise _refuse(f"the parameter {self.name} needs either values or range: write one of the two")
+            raise broken(f"the parameter {self.name} needs either values or range: write one of the two")
         texts = Counter(text_of(each) for each in self.values or ())
         if twice := next((text for text, times in texts.items() if times > 1), None):
-            raise _refuse(f"the parameter {self.name} has the value {twice} twice: remove one")
+            raise broken(f"the parameter {self.name} has the value {twice} twice: remove one")
         return self
 
 

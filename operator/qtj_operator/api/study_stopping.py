@@ -4,10 +4,9 @@ from enum import StrEnum
 from typing import Self
 
 from pydantic import ConfigDict, Field, StrictInt, model_validator
-from pydantic_core import PydanticCustomError
 
 from qtj_operator.api.model import Model
-from qtj_operator.api.rules import cel
+from qtj_operator.api.rules import broken, cel
 
 __all__ = ["EPOCH_METRICS", "EpochMetric", "Stopping", "StoppingRule"]
 
@@ -100,7 +99,7 @@ class Stopping(Model):
     @model_validator(mode="after")
     def _has_brackets(self) -> Self:
         if self.brackets is not None and self.rule != StoppingRule.HYPERBAND:
-            raise PydanticCustomError("rule", "{sentence}", {"sentence": _NO_BRACKETS})
+            raise broken(_NO_BRACKETS)
         return self
 
     @property

@@ -5,6 +5,7 @@ template causes a message for the user and not an error in the operator.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -35,8 +36,10 @@ __all__ = [
     "UnreadPodTemplate",
     "Volume",
     "main_name",
+    "mount_at",
     "read_template",
     "runs_trainer",
+    "volume_of",
 ]
 
 _MAIN_CONTAINER = "trainer"
@@ -252,3 +255,21 @@ ReadPodTemplate = Annotated[PodTemplate, BeforeValidator(read_template), WithJso
 UnreadPodTemplate = Annotated[Mapping[str, Any], WithJsonSchema(_SCHEMA)]
 """A template that may be edited while the job trains: a mistake in it must not make the whole job unreadable, so it is
 read by `read_template` when it is used."""
+
+
+def mount_at(path: PurePosixPath, main: Container) -> Mount | None:
+    """Returns where the volume with `path` is mounted: of mounts within one another, the innermost; None without."""
+    mounts = {PurePosixPath(mount.mount_path): mount for mount in main.volume_mounts}
+    around = [folder for folder in mounts if path.is_relative_to(folder)]
+    return mounts[max(around, key=lambda folder: len(folder.parts))] if around else None
+
+
+def volume_of(mount: Mount, pod: PodSpec) -> Volume:
+    """Returns the volume of a mount; if there is none, one of an unknown kind: the API server refuses it, and says so.
+
+    Args:
+        mount: Where it is mounted.
+        pod: The pod.
+    """
+    unknown = Volume.model_validate({"name": str(mount.name), "unknown": {}})
+    return next((volume for volume in pod.volumes if volume.name == mount.name), unknown)

@@ -5,12 +5,11 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StrictInt, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
 from qtj_contract.quantities import amount_of
 from qtj_operator.api.defaults import TENSORBOARD_PORT
 from qtj_operator.api.model import Model
-from qtj_operator.api.rules import checked, matching, validations
+from qtj_operator.api.rules import broken, checked, matching, validations
 
 __all__ = ["Resources", "ServiceType", "TensorBoard", "Toleration"]
 
@@ -43,7 +42,7 @@ def _quantity(value: object) -> object:
     """Checks what the API server checks: a CRD takes a quantity as text or as a whole number, but not as a fraction."""
     amount = None if isinstance(value, float) else amount_of(value)
     if amount is None or amount.is_signed():
-        raise PydanticCustomError("rule", "{sentence}", {"sentence": _NO_QUANTITY})
+        raise broken(_NO_QUANTITY)
     return value
 
 

@@ -13,13 +13,17 @@ from urllib.parse import urlencode
 import aiohttp
 from kubernetes.aio import client as kubernetes
 
-from qtj_operator.cluster.agent import USER_AGENT
+from qtj_contract.version import installed_version
+from qtj_operator.api.names import MANAGED_BY
 from qtj_operator.cluster.clock import ServerClock
 from qtj_operator.cluster.decode import Pages, decode, decode_child_event
 from qtj_operator.controller.client import ApiError, Object, Resource
 from qtj_operator.controller.metrics import Metrics
 
-__all__ = ["SILENCE_SECONDS", "TIMEOUT_SECONDS", "ApiClient"]
+__all__ = ["SILENCE_SECONDS", "TIMEOUT_SECONDS", "USER_AGENT", "ApiClient"]
+
+USER_AGENT = f"{MANAGED_BY}/{installed_version()}"
+
 
 T = TypeVar("T")
 

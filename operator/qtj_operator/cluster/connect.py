@@ -1,6 +1,9 @@
 """Where the API server is, and with which credentials: as kubectl finds it."""
 
 import os
+import time
+from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -8,14 +11,48 @@ from urllib.request import getproxies, proxy_bypass
 import yaml
 from kubernetes.aio import client as kubernetes
 from kubernetes.aio import config
+from kubernetes.aio.config.kube_config import KubeConfigLoader
 
 from qtj_operator.cluster.api import ApiClient
-from qtj_operator.cluster.renewal import Renewal
 from qtj_operator.controller.client import ApiError
 from qtj_operator.controller.fair_limit import REQUESTS
 from qtj_operator.controller.metrics import Metrics
 
 __all__ = ["connect", "transport"]
+
+_PERIOD_SECONDS = 10.0
+"""How often the loader is asked. It keeps a token until five minutes before its end."""
+
+
+class _Renewal:
+    """Looks before a request whether the credentials have expired; the `refresh_api_key_hook` of a configuration.
+
+    kubectl renews those of a plugin and of an OpenID provider. A plugin of EKS, GKE or AKS gives a token for 15 minutes
+    to an hour, and a training is followed for longer. kubernetes.aio (37.0) asks for a token once, and runs a plugin
+    again only if it is told to.
+
+    Args:
+        loader: What has read the kubeconfig.
+    """
+
+    def __init__(self, loader: KubeConfigLoader) -> None:
+        self._loader = loader
+        self._expires = hasattr(loader, "exec_plugin_expiry") or loader.provider is not None
+        self._asked = time.time()
+
+    def __call__(self, settings: kubernetes.Configuration) -> Coroutine[None, None, None] | None:
+        """Returns what the request waits for; None if nothing is to be done."""
+        now = time.time()  # it goes on while a laptop sleeps, and may jump back
+        if not self._expires or abs(now - self._asked) < _PERIOD_SECONDS:
+            return None
+        self._asked = now
+        return self._renew(settings)
+
+    async def _renew(self, settings: kubernetes.Configuration) -> None:
+        proxy = settings.proxy
+        with suppress(Exception):  # of any program or provider; the API server says whether the old token is good
+            await self._loader.load_and_set(settings)
+        settings.proxy = proxy  # the environment may name it
 
 
 async def connect(metrics: Metrics, context: str | None = None) -> ApiClient:
@@ -34,7 +71,7 @@ async def connect(metrics: Metrics, context: str | None = None) -> ApiClient:
             config.load_incluster_config(client_configuration=settings)
         else:
             loader = await config.load_kube_config(context=context, client_configuration=settings)
-            settings.refresh_api_key_hook = Renewal(loader)  # type: ignore[assignment]  # declared as None alone
+            settings.refresh_api_key_hook = _Renewal(loader)  # type: ignore[assignment]  # declared as None alone
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
         raise ApiError(0, "NoCluster", f"no cluster can be reached: {_why_not(error)}") from None
     return ApiClient(transport(settings), metrics)

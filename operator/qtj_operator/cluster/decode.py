@@ -21,7 +21,7 @@ from qtj_operator.api.limits import BEYOND, MOST_BYTES, RAW_BYTES, beyond, is_de
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.cluster.scan import Wanted, fields
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.packed import packed
+from qtj_operator.controller.trim import packed
 
 __all__ = ["PAGE", "Pages", "decode", "decode_child_event", "decode_event"]
 

@@ -1,5 +1,7 @@
 """The operator, put together: watches fill the cache and the queue, workers empty it, the server shows its state."""
 
+import base64
+import json
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -9,13 +11,10 @@ from operator import itemgetter
 from qtj_contract.version import installed_version
 from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
-from qtj_operator.cluster.account import account_of
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
-from qtj_operator.cluster.garbage import short_collections
-from qtj_operator.cluster.installed import check_installed
 from qtj_operator.cluster.leader import lead
-from qtj_operator.cluster.scope import Scope, Shared, until_one_ends
+from qtj_operator.cluster.scope import Scope, Shared, check_installed, until_one_ends
 from qtj_operator.cluster.server import serve
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.fair_limit import FairLimit
@@ -25,7 +24,7 @@ from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.study_memory import Studies as KnownStudies
 from qtj_operator.core.platform import CLUSTER, Platform
 
-__all__ = ["Settings", "run_operator"]
+__all__ = ["Settings", "account_of", "run_operator"]
 
 log = logging.getLogger(__name__)
 
@@ -90,8 +89,7 @@ async def run_operator(settings: Settings) -> None:
     of_scopes = zip(spaces or (None,), queues, of_studies, strict=True)
     scopes = [Scope(name, queue, trials, shared) for name, queue, trials in of_scopes]
     try:
-        with short_collections():
-            await _run(client, metrics, settings, scopes)
+        await _run(client, metrics, settings, scopes)
     finally:
         await client.close()
 
@@ -127,3 +125,21 @@ async def _run(client: ApiClient, metrics: Metrics, settings: Settings, scopes: 
             # A connection of its own: writes may be held for long, and the Lease must not wait behind them.
             of_lease = await stack.enter_async_context(transport(client.transport.configuration))
             await lead(of_lease, settings.lease_namespace, work, state.stands_by)
+
+
+_PREFIX = "system:serviceaccount:"
+
+
+def account_of(token: str) -> tuple[str, str] | None:
+    """Returns namespace and name of the service account that a token is of; None where it is another kind of token.
+
+    Args:
+        token: A token of this process, as it is sent. It is not verified: it is not somebody's claim.
+    """
+    try:
+        _, body, _ = token.removeprefix("Bearer ").split(".")
+        subject = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))["sub"]
+        namespace, name = subject.removeprefix(_PREFIX).split(":")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return (namespace, name) if subject.startswith(_PREFIX) else None

@@ -20,6 +20,7 @@ Where the CRD is deleted, kopf would end with a traceback; here that is told onc
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from typing import Any
@@ -28,14 +29,13 @@ import aiohttp
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, PLURAL, VERSION
-from qtj_operator.cluster.agent import USER_AGENT
+from qtj_operator.cluster.api import USER_AGENT
 from qtj_operator.cluster.decode import Pages, decode_event
-from qtj_operator.cluster.spacing import Spacing
 from qtj_operator.controller.client import Object, Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
 
-__all__ = ["ANSWER_SECONDS", "BETWEEN_WATCHES_SECONDS", "UNHEARD_SECONDS", "session"]
+__all__ = ["ANSWER_SECONDS", "BETWEEN_WATCHES_SECONDS", "UNHEARD_SECONDS", "Spacing", "session"]
 
 log = logging.getLogger(__name__)
 
@@ -254,3 +254,24 @@ class _Middleware:
 def _resource_of(path: str) -> str:
     """Returns what a request of kopf's is about: jobs, or what the server has."""
     return PLURAL if f"/{PLURAL}" in path else "discovery"
+
+
+class Spacing:
+    """Turns that follow each other, for requests that another library would repeat without a pause.
+
+    Args:
+        seconds: From the beginning of a turn to that of the next, at least.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._latest = -math.inf
+
+    async def next(self) -> bool:
+        """Waits for the next turn; returns whether it had to wait."""
+        now = asyncio.get_running_loop().time()
+        begins = max(now, self._latest + self._seconds)
+        self._latest = begins
+        if begins > now:
+            await asyncio.sleep(begins - now)
+        return begins > now

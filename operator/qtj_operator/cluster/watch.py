@@ -15,8 +15,7 @@ import kopf
 from kubernetes.aio import client as kubernetes
 
 from qtj_operator.api.names import GROUP, MANAGED_BY, PLURAL, VERSION
-from qtj_operator.cluster.session import session
-from qtj_operator.cluster.spacing import Spacing
+from qtj_operator.cluster.session import Spacing, session
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.watch_handler import Receiver

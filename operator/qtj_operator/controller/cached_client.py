@@ -19,7 +19,7 @@ from qtj_operator.controller.cache import Cache
 from qtj_operator.controller.client import ApiError, Client, Key, Object, Resource
 from qtj_operator.controller.fair_limit import FairLimit
 from qtj_operator.controller.family import Family
-from qtj_operator.controller.packed import PackedJob
+from qtj_operator.controller.trim import PackedJob
 
 __all__ = ["CachedClient"]
 

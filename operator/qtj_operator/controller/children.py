@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from qtj_operator.api.model import null_as
-from qtj_operator.api.names import KIND
-from qtj_operator.api.owners import controllers_of
+from qtj_operator.api.names import KIND, controllers_of
 
 __all__ = [
     "ContainerStatus",

@@ -1,15 +1,18 @@
-"""Reads a job's children into what decisions are made of."""
+"""Reads a job's children into what decisions are made of; where it matters, their nodes and their namespace too."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from qtj_operator.api.job import EVALUATOR, Job
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_ROLE, Role, inference_name
+from qtj_operator.api.status import InferencePhase
+from qtj_operator.controller.act import PARALLEL
 from qtj_operator.controller.children import is_controlled_by, is_of_earlier
 from qtj_operator.controller.client import ApiError, Client, Object, ProgressSource, Resource
 from qtj_operator.controller.memory import JobMemory
-from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group
+from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group, parse_readiness
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.observed import Observed
@@ -17,8 +20,9 @@ from qtj_operator.core.overdue import is_late
 from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.pod_group import NO_POD_GROUPS, PodGroup, PodGroups
+from qtj_operator.core.removal import should_be_gone
 
-__all__ = ["observe"]
+__all__ = ["observe", "with_namespace", "with_nodes"]
 
 
 async def observe(
@@ -112,3 +116,67 @@ def _inference(job: Job, found: Object | None, pods: Sequence[Object]) -> Infere
     uid = found["metadata"]["uid"]
     own = (pod for pod in pods if LABEL_INFERENCE in pod["metadata"]["labels"] and is_controlled_by(pod, uid))
     return parse_inference(found, own)
+
+
+async def with_nodes(client: Client, seen: Observed, now: datetime) -> Observed:
+    """Returns what was seen, with the state of the node of each pod that takes long to go; most passes ask nothing.
+
+    Raises:
+        ApiError: The server did not answer, so the state of the node is not known.
+    """
+    pods = (*seen.pods, *(seen.inference.pods if seen.inference else ()))
+    names = sorted({pod.node for pod in pods if pod.node and should_be_gone(pod, now)})
+    if not names:
+        return seen
+    limit = asyncio.Semaphore(PARALLEL)
+    ready = dict(zip(names, await asyncio.gather(*(_is_ready(client, limit, name) for name in names)), strict=True))
+
+    def asked(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+        return tuple(replace(pod, node_ready=ready.get(pod.node or "")) for pod in pods)
+
+    inference = seen.inference and replace(seen.inference, pods=asked(seen.inference.pods))
+    return replace(seen, pods=asked(seen.pods), inference=inference)
+
+
+async def _is_ready(client: Client, limit: asyncio.Semaphore, name: str) -> bool | None:
+    """Returns whether the node answers, which one that is gone does not; None where the operator may not see nodes."""
+    try:
+        async with limit:
+            node = await client.get(Resource.NODES, None, name)
+    except ApiError as error:
+        if error.code == 403:
+            return None
+        raise
+    return node is not None and parse_readiness(node)
+
+
+_TERMINATING = "Terminating"
+
+
+async def with_namespace(client: Client, seen: Observed) -> Observed:
+    """Returns what was seen, and whether the namespace is being deleted; most passes ask nothing.
+
+    An operator that may not read namespaces, or gets no answer, does without: a disruption it is then.
+    """
+    if not _loses_children(seen):
+        return seen
+    try:
+        found = await client.get(Resource.NAMESPACES, None, seen.job.namespace)
+    except ApiError:
+        return seen
+    return replace(seen, namespace_ends=found is not None and _ends(found))
+
+
+def _loses_children(seen: Observed) -> bool:
+    """Whether pods of a gang that trains, or an inference Job that runs, are being deleted or are gone."""
+    job, inference = seen.job, seen.job.status.inference
+    if job.is_over or job.is_suspended or job.spec.suspend:
+        return False
+    if job.is_trained:
+        ran = inference is not None and inference.phase == InferencePhase.RUNNING
+        return ran and (seen.inference is None or seen.inference.deleting)
+    return seen.gang_has_run and (bool(seen.missing) or any(pod.deleting for pod in seen.current))
+
+
+def _ends(namespace: Object) -> bool:
+    return bool((namespace.get("status") or {}).get("phase") == _TERMINATING)

@@ -18,9 +18,8 @@ from qtj_operator.controller.children import (
     ServiceObject,
     Terminated,
 )
-from qtj_operator.core.ending import Ending
 from qtj_operator.core.inference_run import InferenceRun
-from qtj_operator.core.pod import FINISHED, Pod, Waiting
+from qtj_operator.core.pod import FINISHED, Ending, Pod, Waiting
 from qtj_operator.core.pod_group import PodGroup
 from qtj_operator.core.service import Service
 

@@ -13,12 +13,12 @@ from typing import Any
 from qtj_contract import Progress
 from qtj_operator.api.conditions import ConditionType
 from qtj_operator.api.limits import BEYOND, beyond
-from qtj_operator.api.owners import controllers_of
+from qtj_operator.api.names import controllers_of
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.api.study_status import TrialPhase
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.packed import PackedJob, packed
+from qtj_operator.controller.trim import PackedJob, packed
 from qtj_operator.core.study.epoch import epoch_numbers, reached_of
 from qtj_operator.core.study.on_cluster import TrialJob
 from qtj_operator.manifests.trial import LABEL_STUDY, LABEL_TRIAL, trial_name

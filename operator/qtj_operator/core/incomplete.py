@@ -12,9 +12,8 @@ from qtj_operator.core.change import NO_REPORT, Report
 from qtj_operator.core.decision import Act, Action, Create, Delete, Event, Kind, Restore, Verdict, Wait, act_or_wait
 from qtj_operator.core.editable import has_run
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.removal import removal
-from qtj_operator.core.service import Service
+from qtj_operator.core.service import Service, are_present, merged
 from qtj_operator.core.status import is_training
 from qtj_operator.manifests.pod import replica_pod
 from qtj_operator.manifests.queueing import member_count, members, native_pod_group, pod_group

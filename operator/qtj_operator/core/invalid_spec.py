@@ -1,6 +1,6 @@
 """Specs that can never run, and that the schema cannot reject. Each check is named after the problem."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -14,17 +14,16 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Reason
 from qtj_operator.api.job import Job
 from qtj_operator.api.memory import program_bytes, state_bytes
-from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import replica_host
+from qtj_operator.api.program import PROGRAM_FOLDER, PROGRAM_VOLUME, Program
 from qtj_operator.api.reading import TEXT, dotted, faults
-from qtj_operator.api.requirements import REQUIREMENTS_NAME
+from qtj_operator.api.requirements import REQUIREMENTS_FOLDER, REQUIREMENTS_NAME, Requirements
 from qtj_operator.api.spec import EngineDevice
-from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate
+from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, mount_at, volume_of
 from qtj_operator.core.decision import Move
 from qtj_operator.core.impersonation import impersonation, operators_account
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.platform import Platform
-from qtj_operator.core.unusable_program import unusable_program
 from qtj_operator.manifests.tf_config import tf_config
 
 __all__ = ["MAX_VARIABLE", "fault", "invalid_inference", "invalid_spec"]
@@ -264,7 +263,7 @@ MAX_VARIABLE = 128 * 1024
 def program_without_a_place(workload: Workload) -> str | None:
     """A template has another volume where `spec.program` is to be."""
     program = workload.job.spec.program
-    return unusable_program(program, _programs(workload.templates)) if program else None
+    return _unusable_program(program, _programs(workload.templates)) if program else None
 
 
 _CHECKS: tuple[Check, ...] = (
@@ -303,3 +302,43 @@ def _containers(templates: Mapping[str, PodTemplate]) -> Iterator[tuple[str, Con
             for container in containers:
                 if container.name != REQUIREMENTS_NAME:  # it has what the main container has
                     yield f"{where}.spec.{field}[{container.name}]", container, pod
+
+
+_FIELD = "spec.program"
+
+
+def _unusable_program(program: Program, pods: Iterable[tuple[str, PodSpec, Container]]) -> str | None:
+    """Returns one sentence about the first template that has no place for the program; None if all have one.
+
+    Args:
+        program: The program.
+        pods: Where the main container is in the spec, its pod, and that container, with the program.
+    """
+    return next((problem for each in pods for problem in _problems(program.requirements, *each)), None)
+
+
+def _problems(requirements: Requirements | None, where: str, pod: PodSpec, main: Container) -> Iterator[str]:
+    yield from _taken(_FIELD, PROGRAM_VOLUME, PROGRAM_FOLDER, where, pod, main)
+    if requirements is not None:
+        field = f"{_FIELD}.requirements"
+        yield from _taken(field, REQUIREMENTS_NAME, REQUIREMENTS_FOLDER, where, pod, main)
+        yield from _not_installable(field, requirements, where, pod, main)
+
+
+def _taken(field: str, volume: str, folder: str, where: str, pod: PodSpec, main: Container) -> Iterator[str]:
+    if sum(each.name == volume for each in pod.volumes) > 1:
+        yield f"{where} is in a pod with a volume {volume}, as {field} gets one: rename the volume"
+    mounts = [mount for mount in main.volume_mounts if PurePosixPath(mount.mount_path).is_relative_to(folder)]
+    if len(mounts) > 1:
+        yield f"{where} mounts {mounts[0].name} at {mounts[0].mount_path}, where {field} is: mount it elsewhere"
+
+
+def _not_installable(
+    field: str, requirements: Requirements, where: str, pod: PodSpec, main: Container
+) -> Iterator[str]:
+    if sum(each.name == REQUIREMENTS_NAME for each in (*pod.init_containers, *pod.containers)) > 1:
+        yield f"{where} is in a pod with a container {REQUIREMENTS_NAME}, as {field} gets one: rename the container"
+    if requirements.cache and requirements.cache not in {each.name for each in pod.volumes}:
+        yield f"{where} is in a pod without a volume {requirements.cache}, which {field}.cache names: add the volume"
+    if any(each.name == "PYTHONPATH" and each.value_from for each in main.env):
+        yield f"{where} takes PYTHONPATH from elsewhere, and {field} adds a folder to it: write its value"

@@ -24,11 +24,10 @@ from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Reason
 from qtj_operator.api.job import Job
 from qtj_operator.core.decision import Move, Wait
-from qtj_operator.core.ending import Ending
 from qtj_operator.core.heard import Heard, is_late
 from qtj_operator.core.lost_replica import lost_replica
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod import Ending, Pod
 
 __all__ = ["next_heartbeat", "no_progress"]
 

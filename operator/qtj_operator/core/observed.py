@@ -43,9 +43,23 @@ from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.pod import Pod
 from qtj_operator.core.pod_group import NO_POD_GROUPS, PodGroups
 from qtj_operator.core.service import Service
-from qtj_operator.core.told import Told
 
-__all__ = ["Observed"]
+__all__ = ["Observed", "Told"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The last event about a pod.
+
+    Attributes:
+        is_warning: Whether something has failed.
+        reason: Its reason, such as FailedMount.
+        message: Its message, in one line.
+    """
+
+    is_warning: bool
+    reason: str
+    message: str
 
 
 @dataclass(frozen=True, kw_only=True)

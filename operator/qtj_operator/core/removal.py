@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from qtj_operator.core.decision import Delete, Kind
-from qtj_operator.core.ending import Ending
-from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod import Ending, Pod
 
-__all__ = ["LEAVE_TIME", "NODE_SILENCE", "Removal", "held_up", "is_late", "is_lost", "lingering", "removal"]
+__all__ = ["LEAVE_TIME", "NODE_SILENCE", "Removal", "held_up", "is_lost", "lingering", "removal", "should_be_gone"]
 
 LEAVE_TIME = timedelta(seconds=30)
 """How long a program that is no longer needed may take to end by itself."""
@@ -42,26 +41,26 @@ def removal(pods: Iterable[Pod], now: datetime) -> Removal:
     """
     pods = tuple(pods)
     asked = tuple(Delete(Kind.POD, pod.name, pod.version) for pod in pods if not pod.deleting)
-    late = [pod for pod in pods if is_late(pod, now)]
+    late = [pod for pod in pods if should_be_gone(pod, now)]
     forced = tuple(Delete(Kind.POD, pod.name, pod.version, force=True) for pod in late if _can_be_forced(pod))
-    waiting = [pod.deadline + NODE_SILENCE for pod in pods if pod.deadline and not is_late(pod, now)]
+    waiting = [pod.deadline + NODE_SILENCE for pod in pods if pod.deadline and not should_be_gone(pod, now)]
     waiting += [now + _NODE_RECHECK for pod in late if _runs_on(pod)]
     return Removal((*asked, *forced), min(waiting, default=None))
 
 
-def is_late(pod: Pod, now: datetime) -> bool:
+def should_be_gone(pod: Pod, now: datetime) -> bool:
     """Whether the pod's node should have confirmed that it is gone."""
     return pod.deadline is not None and pod.deadline + NODE_SILENCE <= now
 
 
 def is_lost(pod: Pod, now: datetime) -> bool:
     """Whether the pod's node should have stopped it, but does not answer."""
-    return is_late(pod, now) and not pod.stopped and not _runs_on(pod)
+    return should_be_gone(pod, now) and not pod.stopped and not _runs_on(pod)
 
 
 def held_up(pod: Pod, now: datetime) -> str | None:
     """Returns one sentence about what delays the deletion of a pod; None if it is not late, or nothing does."""
-    if not is_late(pod, now):
+    if not should_be_gone(pod, now):
         return None
     if _runs_on(pod):
         advice = "check that node, or delete the pod by force"

@@ -22,12 +22,11 @@ from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import Role, replica_name
 from qtj_operator.api.sizes import sizes_of
 from qtj_operator.core.decision import Act, Action, Create, Kind, Verdict
-from qtj_operator.core.ending import EndedBy
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.pod import Pod
+from qtj_operator.core.pod import EndedBy, Pod
 from qtj_operator.core.removal import removal
 from qtj_operator.core.scaled_down import rescaled
-from qtj_operator.manifests.probe import probe_pod
+from qtj_operator.manifests.pod import probe_pod
 
 __all__ = ["next_scale_up", "scaled_up"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from qtj_contract import Progress, named_numbers
+from qtj_contract import MOST_CAPTURES, Progress, named_numbers
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, is_over, is_true, merge, phase_of
 from qtj_operator.api.indexes import format_indexes
@@ -13,15 +13,13 @@ from qtj_operator.api.job import Job, ReplicaId
 from qtj_operator.api.names import LABEL_QUEUE, Role
 from qtj_operator.api.sizes import sizes_of
 from qtj_operator.api.spec import Spec
-from qtj_operator.api.status import Condition, Phase, ProgressStatus, ReplicaStatus, Status
+from qtj_operator.api.status import Condition, Phase, ProfileStatus, ProgressStatus, ReplicaStatus, Status
 from qtj_operator.core.absent import absent_replicas, with_absent
 from qtj_operator.core.decision import Move, Verdict
 from qtj_operator.core.editable import has_run, ignores_edit
-from qtj_operator.core.image_pull import with_known_words
 from qtj_operator.core.observed import Observed
-from qtj_operator.core.pending_reason import pending_reason, terminating_reason
+from qtj_operator.core.pending_reason import pending_reason, terminating_reason, with_known_words
 from qtj_operator.core.pod import Pod
-from qtj_operator.core.profiles import profiles_of
 from qtj_operator.core.queued import clocked, is_held
 from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.resized import not_taken
@@ -63,7 +61,7 @@ def status_of(seen: Observed, verdict: Verdict, now: datetime) -> Status:
     evaluation = progress_status(measured) if measured else before.evaluation
     retry = before.retry if seen.job.is_over else seen.job.spec.retry
     change = verdict.change if isinstance(verdict, Move) else verdict.report
-    profiles = profiles_of(seen)
+    profiles = _profiles_of(seen)
     base = change.applied_to(before.changed(progress=progress, evaluation=evaluation, profiles=profiles, retry=retry))
     base = _with_digests(seen.job, base)
     base = base.changed(elastic=replace(seen.job, status=base).decided)
@@ -315,3 +313,29 @@ def _runs_together_now(seen: Observed) -> bool:
 def _is_awaited(replica: ReplicaId) -> bool:
     """Whether training waits for it."""
     return replica.role != Role.EVALUATOR
+
+
+def _profiles_of(seen: Observed) -> tuple[ProfileStatus, ...]:
+    """Returns the last profiles, newest last: those that are known, and what the leader reports now.
+
+    The leader's last report is in its termination message, because the last poll may have been before.
+    """
+    leader = seen.leader
+    final = leader.message.progress if leader and leader.succeeded and leader.message else None
+    progress = final or seen.progress
+    reported = {
+        each.name: ProfileStatus(name=each.name, state=each.state, path=each.path or None, error=each.error or None)
+        for each in (progress.captures if progress else ())
+    }
+    earlier = [each for each in seen.job.status.profiles if each.name not in reported]
+    if progress:  # a leader does not know what an attempt before it has begun
+        earlier = [_ended(each, "the attempt") for each in earlier]
+    known = (*earlier, *reported.values())[-MOST_CAPTURES:]
+    return tuple(_ended(each, "the training") for each in known) if seen.job.is_over else known
+
+
+def _ended(profile: ProfileStatus, ended: str) -> ProfileStatus:
+    """Returns a profile that nobody will finish."""
+    if profile.state != "Running":
+        return profile
+    return profile.changed(state="Failed", error=f"{ended} ended before the profile was stored")

@@ -26,9 +26,8 @@ from qtj_operator.core.editable import has_run
 from qtj_operator.core.impersonation import account_of_board
 from qtj_operator.core.observed import Observed
 from qtj_operator.core.observed_tensorboard import Board, Deployment
-from qtj_operator.core.ports import are_present, merged
 from qtj_operator.core.repaired import without_early_repairs
-from qtj_operator.core.service import Service
+from qtj_operator.core.service import Service, are_present, merged
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.tensorboard import (
     BUILT,

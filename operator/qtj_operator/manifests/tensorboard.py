@@ -18,7 +18,6 @@ from urllib.parse import unquote, urlsplit
 from qtj_operator.api.defaults import TENSORBOARD_PORT, TENSORBOARD_RESOURCES
 from qtj_operator.api.digest import digest_of
 from qtj_operator.api.job import Job
-from qtj_operator.api.mounts import mount_at, volume_of
 from qtj_operator.api.names import (
     GROUP,
     LABEL_EXPOSED,
@@ -27,7 +26,7 @@ from qtj_operator.api.names import (
     tensorboard_name,
     without_reserved,
 )
-from qtj_operator.api.template import Mount, PodSpec
+from qtj_operator.api.template import Mount, PodSpec, mount_at, volume_of
 from qtj_operator.api.tensorboard import ServiceType, TensorBoard
 from qtj_operator.manifests.inherited import inherited_by_volumes
 from qtj_operator.manifests.manifest import Manifest, metadata

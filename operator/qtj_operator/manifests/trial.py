@@ -12,15 +12,17 @@ from copy import deepcopy
 from typing import Any
 
 from qtj_contract import Env
+from qtj_operator.api.copied_labels import NO_LABELS, CopiedLabels
 from qtj_operator.api.digest import digest_of
 from qtj_operator.api.names import API_VERSION, GROUP, KIND
 from qtj_operator.api.spelling import nearest
-from qtj_operator.api.study import StudySpec
+from qtj_operator.api.study import STUDY_KIND, StudySpec
 from qtj_operator.api.study_parameters import SEED, Value, option_of, text_of
+from qtj_operator.api.study_status import TrialStatus
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.program_arguments import containers_of, set_argument
 
-__all__ = ["LABEL_STUDY", "LABEL_TRIAL", "misspelt_reference", "most_bytes", "trial_job", "trial_name"]
+__all__ = ["LABEL_STUDY", "LABEL_TRIAL", "misspelt_reference", "most_bytes", "owned_trial", "trial_job", "trial_name"]
 
 LABEL_STUDY = f"{GROUP}/study"
 LABEL_TRIAL = f"{GROUP}/trial"
@@ -134,3 +136,25 @@ def _add_variables(container: dict[str, Any], texts: Mapping[Env, str]) -> None:
     variables = container.get("env") or []
     if isinstance(variables, list):
         container["env"] = [*variables, *({"name": str(name), "value": text} for name, text in texts.items())]
+
+
+def owned_trial(study: Mapping[str, Any], trial: TrialStatus, copied: CopiedLabels = NO_LABELS) -> Manifest:
+    """Returns the job of a trial on a cluster, owned by its study.
+
+    The study sees to its time to live: a job that deleted itself might do so before its result is in the status of the
+    study. It does not block the deletion of its study in the foreground, which would need one more right.
+
+    Args:
+        study: The study, as the API server has it.
+        trial: The trial.
+        copied: Which labels of the study the job has too, and so everything made for it.
+    """
+    meta = study["metadata"]
+    job = trial_job(meta, study["spec"]["jobTemplate"], trial.number, trial.parameters, trial.seed)
+    owner = {"apiVersion": API_VERSION, "kind": STUDY_KIND, "name": meta["name"], "uid": meta["uid"]}
+    job["metadata"]["labels"] = {**copied.of(meta.get("labels") or {}), **job["metadata"]["labels"]}
+    job["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    policy = job["spec"].get("runPolicy")
+    if isinstance(policy, dict):
+        policy.pop("ttlSecondsAfterFinished", None)
+    return job

@@ -9,9 +9,8 @@ from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.core.median import median
 from qtj_operator.core.study.plan import known_plan, searched
 from qtj_operator.core.study.points import Point
-from qtj_operator.core.study.student_t import two_sided_quantile
 
-__all__ = ["PointOutcome", "best_of", "outcome_of", "outcomes_of", "ranked", "value_of"]
+__all__ = ["PointOutcome", "best_of", "outcome_of", "outcomes_of", "ranked", "two_sided_quantile", "value_of"]
 
 _CONFIDENCE = 0.95
 _LARGEST = 1e150
@@ -126,3 +125,32 @@ def best_of(outcomes: Iterable[PointOutcome], objective: Objective) -> PointOutc
     """
     over = [each for each in ranked(outcomes, objective) if each.is_over and each.objective is not None]
     return next((each for each in over if not (each.failed or each.stopped)), over[0] if over else None)
+
+
+_HALVINGS = 60
+"""Until the angle has all digits of a float."""
+
+
+def two_sided_quantile(confidence: float, freedom: int) -> float:
+    """Returns the t that |T| exceeds with a probability of 1 - confidence.
+
+    Args:
+        confidence: For example 0.95.
+        freedom: Degrees of freedom, at least 1.
+    """
+    low, high = 0.0, math.pi / 2
+    for _ in range(_HALVINGS):
+        angle = (low + high) / 2
+        low, high = (angle, high) if _probability(angle, freedom) < confidence else (low, angle)
+    return math.sqrt(freedom) * math.tan((low + high) / 2)
+
+
+def _probability(angle: float, freedom: int) -> float:
+    """Returns P(|T| <= sqrt(freedom) tan(angle)), by 26.7.3 and 26.7.4 of Abramowitz and Stegun."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = freedom % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for power in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= cosine * cosine * (power - 1) / power
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total

@@ -6,17 +6,27 @@ All of it follows from the spec and the trials.
 from collections.abc import Iterator
 from datetime import datetime
 
-from qtj_operator.api.conditions import ConditionType, Fact, Reason, find, merge
+from qtj_operator.api.conditions import DERIVED, ConditionType, Fact, Reason, find, merge
 from qtj_operator.api.status import Condition
 from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_status import ENDED, BestPoint, FinalPoint, StudyPhase, StudyReason, StudyStatus
+from qtj_operator.api.study_status import (
+    ENDED,
+    BestPoint,
+    FinalPoint,
+    StudyPhase,
+    StudyReason,
+    StudyStatus,
+    TrialPhase,
+    TrialStatus,
+)
+from qtj_operator.core.decision import Event
 from qtj_operator.core.reconciling import reconciling
 from qtj_operator.core.study.decide import StudyDecision
 from qtj_operator.core.study.final import final_outcome, final_sentence
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of
 from qtj_operator.core.study.plan import searched, size_of
 
-__all__ = ["invalid", "reported"]
+__all__ = ["invalid", "reported", "study_events"]
 
 _MEANS = {
     StudyPhase.SUSPENDED: ConditionType.SUSPENDED,
@@ -113,3 +123,39 @@ def _final(final: PointOutcome | None) -> FinalPoint | None:
     if final is None:
         return None
     return FinalPoint(parameters=dict(final.point), mean=final.mean, margin=final.margin, reported=len(final.values))
+
+
+_REPORTED = frozenset(ConditionType) - DERIVED
+
+
+def study_events(before: StudyStatus, after: StudyStatus) -> Iterator[Event]:
+    """Yields the events for the changes from `before` to `after`."""
+    known = {each.number for each in before.trials if each.phase == TrialPhase.FAILED}
+    for trial in after.trials:
+        if trial.phase == TrialPhase.FAILED and trial.number not in known:
+            yield Event("Warning", StudyReason.TRIAL_FAILED, _failed(trial))
+    earlier = {each.type: (each.status, each.reason) for each in before.conditions or ()}
+    for condition in after.conditions or ():
+        is_new = earlier.get(condition.type) != (condition.status, condition.reason)
+        if is_new and condition.type in _REPORTED and _tells(condition):
+            yield Event("Warning" if _is_bad(condition) else "Normal", condition.reason, condition.message)
+
+
+def _failed(trial: TrialStatus) -> str:
+    values = ", ".join(f"{name} {value}" for name, value in trial.parameters.items())
+    return f"trial {trial.number} ({values}) has failed: {trial.message or 'its job does not say why'}"
+
+
+def _tells(condition: Condition) -> bool:
+    """The end is told once, by the condition that is true; that Complete is false, by Running."""
+    if condition.type == ConditionType.RUNNING:
+        return condition.reason in {StudyReason.TRIALS_RUNNING, StudyReason.TRIAL_REJECTED, StudyReason.SEARCH_REFUSED}
+    return condition.status == "True" or condition.type == ConditionType.SPEC_IGNORED
+
+
+def _is_bad(condition: Condition) -> bool:
+    if condition.type == ConditionType.RUNNING:
+        return condition.status != "True"
+    if condition.type == ConditionType.SUSPENDED:
+        return condition.reason != StudyReason.SUSPENDED  # its jobs cannot be
+    return condition.status == "True" and condition.type != ConditionType.COMPLETE

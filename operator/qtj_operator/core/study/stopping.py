@@ -9,6 +9,18 @@
 The same trials with the same reports have the same verdicts, in whatever order passes come. Epochs between which nobody
 has looked are left out: a number of a later epoch would be better than those of others. A trial that has trained all of
 its epochs is not stopped: nothing would be saved, and its result lost.
+
+Hyperband compares the trials of each bracket with each other. A bracket that compares early stops most of its trials
+early, so it gets more of them. In a round, bracket `b` of `B` with the factor `f` has `B / (B - b) * f**(B - 1 - b)`
+trials, rounded up. So all brackets train for about as many epochs, and nobody has to know which comparison suits the
+problem::
+
+    3 brackets, factor 3     trials of a round     compared after
+    0                        1 to 9                1, 3, 9 epochs and so on
+    1                        10 to 14              3, 9
+    2                        15 to 17              9
+
+Trial 18 begins the next round. A bracket depends on nothing but the number of its trial, so every pass finds the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +30,9 @@ from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import TrialPhase, TrialStatus
 from qtj_operator.api.study_stopping import EpochMetric, Stopping, StoppingRule
 from qtj_operator.core.median import median
-from qtj_operator.core.study.brackets import bracket_of
 from qtj_operator.core.study.epoch import Reached
 
-__all__ = ["judged"]
+__all__ = ["bracket_of", "judged"]
 
 _MEDIAN_OF = 3
 """The fewest other trials with whose median one is compared."""
@@ -73,3 +84,21 @@ def _worse(stopping: Stopping, metric: EpochMetric, value: float, others: Sequen
     kept = max(1, (len(others) + 1) // stopping.kept_of)
     better = sum(sign * each < sign * value for each in others)
     return f"not among the best {kept} of {len(others) + 1}" if better >= kept else None
+
+
+def bracket_of(stopping: Stopping, number: int) -> int:
+    """Returns the bracket of a trial; 0 for all of them with other rules.
+
+    Args:
+        stopping: What the study says.
+        number: The number of the trial.
+    """
+    sizes = _sizes(stopping.bracket_count, stopping.kept_of)
+    place = (number - 1) % sum(sizes)
+    return next(bracket for bracket in range(len(sizes)) if place < sum(sizes[: bracket + 1]))
+
+
+def _sizes(brackets: int, factor: int) -> list[int]:
+    """Returns how many trials of a round are in each bracket."""
+    left = range(brackets, 0, -1)
+    return [-(-brackets * factor ** (each - 1) // each) for each in left]

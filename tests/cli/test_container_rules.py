@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from qtj.rules.container import broken_container
-from qtj.rules.metadata import broken_metadata
-from qtj.rules.pod import broken_rules
-from qtj.rules.resources import broken_resources
+from qtj.rules.container import broken_container, broken_resources
+from qtj.rules.pod import broken_metadata, broken_rules
 
 MISSING = "this field is missing"
 

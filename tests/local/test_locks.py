@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj.local.locks import locked
+from qtj.local.folder import locked
 
 
 def test_a_lock_that_somebody_keeps_cannot_be_taken(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qtj.local.loopback import OPEN_PORTS, confined, library
-from qtj.local.program import program_of
+from qtj.local.program import OPEN_PORTS, confined, library, program_of
 from tests.local.laptop import REPOSITORY, Laptop, toy_job
 from tools.background import wait_until
 
@@ -98,7 +97,7 @@ def test_what_a_program_preloads_itself_comes_first(already: str) -> None:
 
 
 def test_a_program_without_the_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj.local.loopback.library", lambda: None)
+    monkeypatch.setattr("qtj.local.program.library", lambda: None)
     monkeypatch.setattr("qtj.local.program.library", lambda: None)
     pod = {"metadata": {}, "spec": {"containers": [{"name": "trainer", "image": "mine:1", "command": ["python"]}]}}
 

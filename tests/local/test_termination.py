@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qtj.local.termination import termination_message
+from qtj.local.podstatus import termination_message
 
 FALLBACK: dict[str, Any] = {"terminationMessagePolicy": "FallbackToLogsOnError"}
 

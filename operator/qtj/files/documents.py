@@ -1,14 +1,13 @@
 """YAML files with jobs: their objects, and the line of each field."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
-from qtj.files.config_data import KINDS, read_config
-from qtj.files.config_digests import digests_of
+from qtj.files.config_data import KINDS, digests_of, read_config
 from qtj.files.settings import Setting
 from qtj.files.source import STDIN, display_name, read_text
 from qtj.files.yaml_reader import documents_of, value_of
@@ -20,7 +19,17 @@ from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 from qtj_operator.api.study import STUDY_KIND
 
-__all__ = ["Document", "Documents", "File", "documents_in", "file_of", "read_documents", "read_file", "with_settings"]
+__all__ = [
+    "Document",
+    "Documents",
+    "File",
+    "attributed",
+    "documents_in",
+    "file_of",
+    "read_documents",
+    "read_file",
+    "with_settings",
+]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
@@ -254,3 +263,38 @@ def _locate(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
         else:
             return line + 1, None
     return line + 1, node
+
+
+R = TypeVar("R")
+
+
+def attributed(check: Callable[[Document], R], document: Document) -> R:
+    """Returns the result of a check of a job.
+
+    Raises:
+        InputError: There are mistakes. A mistake that disappears without one of the --set options names that option
+            instead of a line of the file.
+    """
+    try:
+        return check(document)
+    except InputError as problem:
+        lines = str(problem).split("\n")
+    raise InputError("\n".join(_attributed(check, document, lines)))
+
+
+def _attributed(check: Callable[[Document], object], document: Document, lines: Sequence[str]) -> Iterator[str]:
+    without = {setting.name: _mistakes_without(check, document, setting) for setting in document.settings}
+    for line in lines:
+        of_file = line.startswith(f"{document.file}:")
+        # Without the option, other mistakes may hide this one. Then the option may not be the cause.
+        option = next((name for name, left in without.items() if line not in left and set(left) <= set(lines)), None)
+        yield f"{option}: {line.partition(': ')[2]}" if of_file and option else line
+
+
+def _mistakes_without(check: Callable[[Document], object], document: Document, setting: Setting) -> Sequence[str]:
+    kept = [each for each in document.settings if each is not setting]
+    try:
+        check(with_settings(document, kept))
+    except InputError as problem:
+        return str(problem).split("\n")
+    return ()

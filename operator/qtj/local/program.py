@@ -6,15 +6,17 @@ environment, as in its Dockerfile; every other container has to name its command
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 
 from qtj.local.extras import how_to_get_the_trainer
-from qtj.local.loopback import OPEN_PORTS, confined, library
 from qtj.local.startable import CannotStartError, refuse_unstartable
 from qtj.local.unpacked import moved_text
 from qtj.local.variables import Configs, as_text, expanded, variables_of
@@ -26,7 +28,48 @@ from qtj_operator.api.requirements import REQUIREMENTS_NAME, SITE
 from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
-__all__ = ["TRAINER", "CannotStartError", "Configs", "ProcessSpec", "base_environment", "program_of", "with_command"]
+__all__ = [
+    "OPEN_PORTS",
+    "TRAINER",
+    "CannotStartError",
+    "Configs",
+    "ProcessSpec",
+    "base_environment",
+    "confined",
+    "library",
+    "program_of",
+    "with_command",
+]
+
+OPEN_PORTS = (
+    "ports that a program opens on all addresses can be reached from the network, because this Python environment "
+    "lacks the library qtj_trainer/loopback/libqtj_loopback.so, or its path has a space or a colon"
+)
+
+_VARIABLE = "LD_PRELOAD"
+_SEPARATORS = re.compile(r"[\s:]")
+"""Of the libraries in the variable: see ld.so(8)."""
+
+
+@cache
+def library() -> Path | None:
+    """Returns the library; None where it was not built, and where a path like its own cannot be preloaded."""
+    spec = find_spec("qtj_trainer") if sys.platform == "linux" else None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        path = Path(folder, "loopback", "libqtj_loopback.so").absolute()
+        if path.is_file() and not _SEPARATORS.search(str(path)):
+            return path
+    return None
+
+
+def confined(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns an environment in which a program preloads the library, after what it preloads already."""
+    path = library()
+    already = [name for name in _SEPARATORS.split(environment.get(_VARIABLE, "")) if name]
+    if path is None or str(path) in already:
+        return dict(environment)
+    return {**environment, _VARIABLE: ":".join([*already, str(path)])}
+
 
 TRAINER = (str(Path(sys.executable).absolute()), "-m", "qtj_trainer")
 """ENTRYPOINT of Dockerfile.trainer, with this Python."""

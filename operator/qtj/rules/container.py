@@ -5,14 +5,16 @@ and `ValidateVolumeMounts` in pkg/apis/core/validation/validation.go of Kubernet
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from qtj.rules.mistakes import Mistake
 from qtj.rules.names import dns_label, env_name, image_name, port_name
-from qtj.rules.resources import broken_resources
+from qtj_contract.quantities import amount_of
 from qtj_operator.api.reading import MISSING, one_of
+from qtj_operator.api.spelling import meant
 
-__all__ = ["broken_container", "choice"]
+__all__ = ["broken_container", "broken_resources", "choice"]
 
 _PORTS = range(1, 65_536)
 _NO_NUL = "this has a NUL character, which cannot be passed to a program: remove it"
@@ -137,3 +139,27 @@ def _of_mounts(mounts: Sequence[Mapping[str, Any]], volumes: Sequence[str | None
         elif path in seen:
             yield (index, "mountPath"), f"two volumes are mounted at {path}: mount one of them elsewhere"
         seen.add(path or "")
+
+
+_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+
+
+def broken_resources(resources: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Yields what is wrong with requests and limits."""
+    limits, requests = (resources.get(field) or {} for field in ("limits", "requests"))
+    for field, amounts in (("limits", limits), ("requests", requests)):
+        for name, quantity in amounts.items():
+            if name not in _RESOURCES and "/" not in name and not name.startswith("hugepages-"):
+                yield (field, name), f"Kubernetes does not have this resource{meant(name, _RESOURCES)}"
+            elif _amount(quantity) is None:
+                yield (field, name), f'"{quantity}" is not a quantity: write for example 500m, 2 or 2Gi'
+    for name in requests.keys() & limits.keys():
+        wanted, allowed = _amount(requests[name]), _amount(limits[name])
+        if wanted is not None and allowed is not None and wanted > allowed:
+            yield ("requests", name), f"{requests[name]} is more than the limit of {limits[name]}: lower it"
+
+
+def _amount(quantity: object) -> Decimal | None:
+    """Returns the value of a quantity of a resource; None for other text, and for a negative number."""
+    amount = amount_of(quantity)
+    return None if amount is None or amount.is_signed() else amount

@@ -11,12 +11,11 @@ from typing import Any
 
 from qtj.local.objects import LONGEST_GRACE_SECONDS
 from qtj.rules.container import broken_container, choice
-from qtj.rules.metadata import broken_labels, broken_metadata
 from qtj.rules.mistakes import Mistake
 from qtj.rules.models import shipped_models
-from qtj.rules.names import dns_label
+from qtj.rules.names import dns_label, label_value, qualified_name
 
-__all__ = ["broken_rules", "metadata_mistakes", "template_mistakes"]
+__all__ = ["broken_metadata", "broken_rules", "metadata_mistakes", "template_mistakes"]
 
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _GRACE = "terminationGracePeriodSeconds"
@@ -45,7 +44,7 @@ def _of_pod(spec: Mapping[str, Any]) -> Iterator[Mistake]:
     yield from choice(spec, "dnsPolicy", _DNS_POLICIES)
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
         yield ("dnsPolicy",), "with None, name servers have to be in dnsConfig.nameservers: write at least one"
-    yield from ((("nodeSelector", *path), what) for path, what in broken_labels(spec.get("nodeSelector")))
+    yield from ((("nodeSelector", *path), what) for path, what in _broken_labels(spec.get("nodeSelector")))
     if (grace := spec.get(_GRACE) or 0) > LONGEST_GRACE_SECONDS:
         yield (_GRACE,), f"this is {grace}, and the maximum is {LONGEST_GRACE_SECONDS}, which is ten years: lower it"
     volumes = spec.get("volumes") or ()
@@ -80,3 +79,35 @@ def _of_volumes(volumes: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
         kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
         if len(kinds) > 1:
             yield (index, kinds[1]), f"a volume has one kind, and this one has {' and '.join(kinds)}: keep one"
+
+
+_MOST_BYTES = 256 * 1024
+"""`TotalAnnotationSizeLimitB`: the limit for all annotations of an object together, keys and values."""
+
+
+def broken_metadata(metadata: Any) -> Iterator[Mistake]:
+    """Yields the rules that metadata breaks. Fields with a wrong type are skipped."""
+    meta = metadata if isinstance(metadata, Mapping) else {}
+    if isinstance(namespace := meta.get("namespace"), str) and (what := dns_label(namespace)):
+        yield ("namespace",), what
+    yield from ((("labels", *path), what) for path, what in _broken_labels(meta.get("labels")))
+    annotations = _mapping(meta.get("annotations"))
+    for key in annotations:
+        if what := qualified_name(key.lower()):
+            yield ("annotations", key), what
+    size = sum(len(text.encode(errors="replace")) for each in annotations.items() for text in each if text)
+    if size > _MOST_BYTES:
+        yield ("annotations",), f"these have {size:,} bytes, and Kubernetes accepts {_MOST_BYTES:,}: shorten them"
+
+
+def _broken_labels(labels: Any) -> Iterator[Mistake]:
+    """Yields the rules that labels, or a selector of labels, break."""
+    for key, value in _mapping(labels).items():
+        if what := qualified_name(key) or label_value(value or ""):
+            yield (key,), what
+
+
+def _mapping(written: object) -> Mapping[str, str | None]:
+    """Returns the entries whose values are text or empty."""
+    entries = written.items() if isinstance(written, Mapping) else ()
+    return {key: value for key, value in entries if isinstance(value, str | None)}

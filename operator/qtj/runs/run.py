@@ -14,8 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from qtj.checks.job import check_file, check_job
-from qtj.files.attribution import attributed
-from qtj.files.documents import Document, Documents, File, file_of
+from qtj.files.documents import Document, Documents, File, attributed, file_of
 from qtj.files.settings import Setting
 from qtj.files.source import STDIN
 from qtj.local.activity import Activity
@@ -31,7 +30,7 @@ from qtj.runs.failed_log import log_tail
 from qtj.runs.line_view import LineView
 from qtj.runs.live_view import view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
-from qtj.runs.program_notes import program_notes
+from qtj.runs.programs import program_notes
 from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.console import print_text, safe_console

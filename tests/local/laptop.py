@@ -21,6 +21,8 @@ from tools.background import wait_until
 REPOSITORY = Path(__file__).parents[2]
 TOY = str(REPOSITORY / "tests/local/toy.py")
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
+ENDLESS = 100_000
+"""Epochs of a toy that trains until it is stopped."""
 MARK = "TEST_MARK_OF_QTJ"
 """A variable by which the processes of a test are known, whatever becomes of their parents."""
 

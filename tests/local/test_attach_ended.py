@@ -3,9 +3,8 @@
 import signal
 from contextlib import ExitStack
 
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import ENDLESS, Laptop, toy_job
 from tests.local.terminal import Terminal, start_on
-from tests.local.test_terminal import ENDLESS
 from tools.background import wait_until
 
 HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.local.laptop import QTJ, Laptop, toy_job
+from tests.local.laptop import ENDLESS, QTJ, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 class Terminal:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import ENDLESS, Laptop, toy_job
 from tests.local.terminal import Terminal, start_on
 from tools.background import wait_until
 
-ENDLESS = 100_000
 COLOR = re.compile(rb"\x1b\[[0-9;]*3[0-9]m")
 
 

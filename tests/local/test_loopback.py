@@ -98,7 +98,6 @@ def test_what_a_program_preloads_itself_comes_first(already: str) -> None:
 
 def test_a_program_without_the_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qtj.local.program.library", lambda: None)
-    monkeypatch.setattr("qtj.local.program.library", lambda: None)
     pod = {"metadata": {}, "spec": {"containers": [{"name": "trainer", "image": "mine:1", "command": ["python"]}]}}
 
     program = program_of(pod, configs={}, replaced={})

@@ -4,10 +4,8 @@ import json
 import os
 import subprocess
 
-from tests.local.laptop import QTJ, Laptop, toy_job
+from tests.local.laptop import ENDLESS, QTJ, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 def table(output: str, heading: str) -> list[list[str]]:

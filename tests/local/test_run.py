@@ -4,10 +4,8 @@ import os
 import shlex
 import signal
 
-from tests.local.laptop import QTJ, Laptop, toy_job
+from tests.local.laptop import ENDLESS, QTJ, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 def test_a_job_trains_on_two_workers_and_inference_measures_its_weights(laptop: Laptop) -> None:
@@ -103,19 +101,6 @@ def test_two_runs_at_once_do_not_meet(laptop: Laptop) -> None:
     assert [each.status["phase"] for each in ended] == ["Complete", "Complete"], ended
 
 
-def test_a_second_interrupt_kills_programs_that_do_not_listen(laptop: Laptop) -> None:
-    laptop.write(toy_job(ENDLESS, "--deaf"))
-    running = laptop.start("run", "job.yaml", "-o", "json")
-    wait_until(laptop.trains)
-
-    running.interrupt()
-    wait_until(lambda: laptop.record()["spec"].get("suspend"))
-    running.interrupt()
-
-    assert running.end(seconds=20).code == 130  # the grace period is 30 s
-    assert laptop.processes() == {}
-
-
 def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop: Laptop) -> None:
     job = toy_job(ENDLESS, "--deaf")
     job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
@@ -147,15 +132,6 @@ def test_nothing_outlives_a_run_that_was_killed_and_the_job_can_be_resumed(lapto
     assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0")
 
 
-def test_grandchildren_go_with_their_program(laptop: Laptop) -> None:
-    laptop.write(toy_job(2, "--grandchild"))
-
-    ended = laptop.qtj("run", "job.yaml")
-
-    assert ended.code == 0, ended.errors
-    assert laptop.processes() == {}
-
-
 def test_a_deadline_fails_the_job_and_ends_its_programs(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, runPolicy={"activeDeadlineSeconds": 2}))
 
@@ -174,16 +150,6 @@ def test_a_job_that_is_suspended_by_its_author_starts_nothing(laptop: Laptop) ->
     assert ended.code == 2
     assert "spec.suspend: this is true, so nothing would run: write false, for example by --set" in ended.errors
     assert not laptop.artifacts().exists()
-
-
-def test_a_folder_needs_no_volume_on_one_machine(laptop: Laptop) -> None:
-    laptop.write(toy_job(artifacts={"uri": "file:///data/toy"}))
-
-    ended = laptop.qtj("run", "job.yaml", "-o", "json")
-
-    assert ended.code == 0, ended.errors
-    assert ended.status["weights"]["uri"] == (laptop.artifacts() / "weights.h5").as_uri()
-    assert ended.job["spec"]["artifacts"] == {"uri": "file:///data/toy"}
 
 
 def test_a_log_that_cannot_be_written_costs_the_log_and_not_the_training(laptop: Laptop) -> None:

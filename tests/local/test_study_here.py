@@ -230,16 +230,6 @@ def test_a_changed_program_starts_a_study_over_unless_it_is_to_be_continued(lapt
     assert len(trained(laptop)) == 8
 
 
-def test_too_many_failed_trials_end_the_study(laptop: Laptop) -> None:
-    laptop.write(a_study("--break-at=0.1", failurePolicy={"maxFailedTrials": 0}))
-
-    ended = laptop.qtj("run", "job.yaml", "--parallel", "1")
-
-    assert ended.code == 1
-    assert "rates is Failed: 1 trials failed, and failurePolicy.maxFailedTrials allows 0" in ended.output
-    assert trained(laptop) == ["0.1 0"]
-
-
 def test_a_study_that_takes_too_long_ends_and_has_the_results_that_there_are(laptop: Laptop) -> None:
     laptop.write(a_study("--hold-at=1", activeDeadlineSeconds=5))
 

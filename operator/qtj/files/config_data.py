@@ -1,4 +1,7 @@
-"""ConfigMaps and Secrets in the file of a job: their data, if an API server would accept them.
+"""ConfigMaps and Secrets in the file of a job: their data, if an API server would accept them, and its digests.
+
+A digest shows whether one has changed since the job ran. That of a Secret is made with a key, so that who reads the
+folder of a run cannot find its values by trying.
 
 Source: `ValidateConfigMap` and `ValidateSecret` in pkg/apis/core/validation of Kubernetes 1.34.
 """
@@ -22,6 +25,14 @@ KINDS = ("ConfigMap", "Secret")
 
 MOST_BYTES = 1024 * 1024
 """`MaxSecretSize` of Kubernetes' core API, for both kinds."""
+
+
+_KINDS = {
+    "configMapRef": "ConfigMap",
+    "configMapKeyRef": "ConfigMap",
+    "secretRef": "Secret",
+    "secretKeyRef": "Secret",
+}
 
 
 def read_config(manifest: Mapping[str, Any], place: Locator) -> tuple[tuple[str, str], Mapping[str, str]]:
@@ -82,14 +93,6 @@ def _decoded(value: str | None) -> str | None:
         return base64.b64decode((value or "").replace("\n", ""), validate=True).decode()
     except (binascii.Error, UnicodeError, ValueError):
         return None
-
-
-_KINDS = {
-    "configMapRef": "ConfigMap",
-    "configMapKeyRef": "ConfigMap",
-    "secretRef": "Secret",
-    "secretKeyRef": "Secret",
-}
 
 
 def digests_of(manifest: Mapping[str, Any], configs: Configs) -> Mapping[str, str]:

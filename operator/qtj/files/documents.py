@@ -1,15 +1,15 @@
-"""YAML files with jobs: their objects, and the line of each field."""
+"""YAML files with jobs: their text, their objects, and the line or the `--set` of each field."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import yaml
 
 from qtj.files.config_data import KINDS, digests_of, read_config
 from qtj.files.settings import Setting
-from qtj.files.source import STDIN, display_name, read_text
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
@@ -20,14 +20,17 @@ from qtj_operator.api.spelling import nearest
 from qtj_operator.api.study import STUDY_KIND
 
 __all__ = [
+    "STDIN",
     "Document",
     "Documents",
     "File",
     "attributed",
+    "display_name",
     "documents_in",
     "file_of",
     "read_documents",
     "read_file",
+    "read_text",
     "with_settings",
 ]
 
@@ -36,6 +39,13 @@ FieldPath = Sequence[int | str]
 
 _NAMESPACE = "default"
 _TFJOB = "TFJob"
+
+
+R = TypeVar("R")
+STDIN = "-"
+"""The file name that means stdin."""
+_MOST_BYTES = 3 * 1024 * 1024
+"""The most that an API server reads of one request: `MaxRequestBodyBytes` of apiserver's `NewConfig`."""
 
 
 @dataclass(slots=True)
@@ -265,9 +275,6 @@ def _locate(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
     return line + 1, node
 
 
-R = TypeVar("R")
-
-
 def attributed(check: Callable[[Document], R], document: Document) -> R:
     """Returns the result of a check of a job.
 
@@ -298,3 +305,51 @@ def _mistakes_without(check: Callable[[Document], object], document: Document, s
     except InputError as problem:
         return str(problem).split("\n")
     return ()
+
+
+def display_name(path: Path) -> str:
+    """Returns the name of a file in messages."""
+    return "<stdin>" if str(path) == STDIN else str(path)
+
+
+def read_text(path: Path) -> str:
+    """Returns the text of a file.
+
+    Raises:
+        InputError: It cannot be read, is too large, or is not text.
+    """
+    name = display_name(path)
+    if str(path) == STDIN and sys.stdin is None:
+        raise InputError(f"{name}: it is closed: name a file")
+    try:
+        if str(path) == STDIN:
+            raw = _read(sys.stdin.buffer)
+        else:
+            with path.open("rb") as file:
+                raw = _read(file)
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{name}: this is a folder: name the file in it") from None
+    except OSError as problem:
+        raise InputError(f"{name}: it cannot be read ({problem.strerror})") from None
+    except ValueError:  # a NUL in the name
+        raise InputError(f"{name!r}: no file can have this name") from None
+    if len(raw) > _MOST_BYTES:
+        raise InputError(
+            f"{name}: this has more than {_MOST_BYTES // 1024**2} MiB, which no API server takes: shorten it"
+        )
+    return _decoded(name, raw)
+
+
+def _read(file: BinaryIO) -> bytes:
+    """Reads to the end, or one byte more than is allowed: /dev/zero has no end."""
+    return file.read(_MOST_BYTES + 1)
+
+
+def _decoded(name: str, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        raise InputError(f"{name}:{line}: this is not text in UTF-8: save the file as UTF-8") from None

@@ -2,7 +2,7 @@
 
 That of an index of packages or of a proxy often has one. A record is for the next run, which has the file with the job.
 So the record needs no such value, only whether it is still the same: it has a digest that is made with the key of this
-user. A page has neither.
+user: who has the folder of a run cannot try values without it. A page has neither.
 """
 
 import hashlib
@@ -24,6 +24,10 @@ _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which `kubectl apply` keeps a copy of the whole object."""
 
 Hide = Callable[[str, str], str]
+
+
+_BYTES = 32
+_LENGTH = 16
 
 
 def shown(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,10 +93,6 @@ def _variable(one: Any, hide: Hide) -> Any:
     if not isinstance(one, Mapping) or not one.get("value") or not is_secret(str(one.get("name"))):
         return _without(one, hide)
     return {**one, "value": hide(str(one["name"]), str(one["value"]))}
-
-
-_BYTES = 32
-_LENGTH = 16
 
 
 def keyed_digest(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What a kubelet writes into the status of a pod, as far as the operator reads it."""
+"""What a kubelet writes into the status of a pod, as far as the operator reads it, with its termination message."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +15,10 @@ from qtj_operator.api.job import main_container
 from qtj_operator.controller.client import Object
 
 __all__ = ["conditions", "ended", "running", "termination_message"]
+
+
+_LOG_BYTES = 2048
+"""How much of the log a kubelet uses if there is no message."""
 
 
 def running(pod: Object, *, ready: bool | None = None) -> Mapping[str, Any]:
@@ -70,10 +74,6 @@ def conditions(*, ready: bool) -> list[dict[str, str]]:
 
 def _container(container: Object, state: Mapping[str, Any], *, ready: bool) -> Mapping[str, Any]:
     return {"name": container["name"], "image": container["image"], "state": state, "ready": ready, "restartCount": 0}
-
-
-_LOG_BYTES = 2048
-"""How much of the log a kubelet uses if there is no message."""
 
 
 def termination_message(pod: Object, code: int, file: Path, tail: str, unhealthy: str | None) -> str:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from qtj.local.launch import request
-from qtj.local.program import ProcessSpec
-from qtj.local.startable import not_started
+from qtj.local.program import ProcessSpec, not_started
 from qtj.local.supervisors import Started, Supervisors
 
 __all__ = ["Process"]
@@ -24,15 +23,23 @@ _DRAIN_SECONDS = 2.0
 
 
 class Process:
-    """One running program.
+    """One running program, under its supervisor.
 
     Attributes:
         pid: Its process id.
     """
 
-    def __init__(self, pid: int, supervisor: "_Supervisor", output: "_Output") -> None:
-        self.pid = pid
+    def __init__(
+        self,
+        supervisors: Supervisors,
+        supervisor: Started,
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        output: "_Output",
+    ) -> None:
+        self.pid = 0
+        self._supervisors = supervisors
         self._supervisor = supervisor
+        self._reader, self._writer = streams
         self._output = output
 
     @classmethod
@@ -69,24 +76,26 @@ class Process:
         message = request(str(scratch or ""), str(program.folder), program.command, environment)
         reading, writing = os.pipe()
         try:
-            supervisor = await _Supervisor.start(supervisors, program, writing)
+            ours, supervisor = _supervised(supervisors, program, writing)
+            streams = await asyncio.open_connection(sock=ours)
         except BaseException:
             os.close(reading)
             raise
         finally:
             os.close(writing)
         output = await _Output.of(reading, log)
+        process = cls(supervisors, supervisor, streams, output)
         try:
-            pid = await supervisor.send(message)
+            process.pid = await process._send(message)
         except BaseException:
             output.close()
             raise
-        if pid < 0:
-            await supervisor.ended()
+        if process.pid < 0:
+            await process._ended()
             output.close()
-            raise not_started(program.command[0], -pid)
-        supervisor.started(pid)
-        return cls(pid, supervisor, output)
+            raise not_started(program.command[0], -process.pid)
+        supervisors.started(supervisor, process.pid)
+        return process
 
     @property
     def tail(self) -> str:
@@ -95,74 +104,48 @@ class Process:
 
     async def wait(self) -> int:
         """Waits for its end and returns its exit code, 128 + n when signal n ended it; then nothing of it is left."""
-        code = await self._supervisor.ended()
+        code = await self._ended()
         await self._output.end()
         return code
 
     def terminate(self) -> None:
-        """Sends SIGTERM to its main process only, as a kubelet does."""
-        self._supervisor.terminate()
+        """Sends SIGTERM to its main process only, as a kubelet does: the supervisor passes it on."""
+        self._supervisor.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kills it and everything that it has started."""
-        self._supervisor.kill()
+        """Makes the supervisor kill it and everything that it has started."""
+        if not self._writer.is_closing():
+            self._writer.write(b"k")
 
-
-class _Supervisor:
-    """The supervisor of one program, and the connection to it."""
-
-    def __init__(
-        self,
-        supervisors: Supervisors,
-        process: Started,
-        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-    ) -> None:
-        self._supervisors = supervisors
-        self._process = process
-        self._reader, self._writer = streams
-
-    @classmethod
-    async def start(cls, supervisors: Supervisors, program: ProcessSpec, output: int) -> "_Supervisor":
-        ours, forked = _connected(lambda theirs: supervisors.fork(program, theirs, output))
-        if forked:
-            return cls(supervisors, forked, await asyncio.open_connection(sock=ours))
-        ours.close()  # a supervisor that was forked too late sees this, and ends
-        ours, started = _connected(lambda theirs: supervisors.start(theirs, output))
-        return cls(supervisors, started, await asyncio.open_connection(sock=ours))
-
-    async def send(self, message: bytes) -> int:
+    async def _send(self, message: bytes) -> int:
         """Sends the request; returns the program's process id, or minus the error number that prevented its start.
 
         Raises:
-            OSError: It was killed before it answered.
+            OSError: The supervisor was killed before it answered.
         """
         self._writer.write(message)
         answer = await self._reader.readline()
         if not answer:
-            code = await self.ended()
+            code = await self._ended()
             raise OSError(f"its supervisor ended with exit code {code} before it could start: try again")
         return int(answer)
 
-    def started(self, program: int) -> None:
-        """Records the process of its program."""
-        self._supervisors.started(self._process, program)
-
-    async def ended(self) -> int:
-        """Waits for its end and returns its exit code."""
+    async def _ended(self) -> int:
+        """Waits for the end of the supervisor and returns its exit code."""
         with suppress(OSError):
             await self._reader.read()
-        code = await self._supervisors.end(self._process)
+        code = await self._supervisors.end(self._supervisor)
         self._writer.close()
         return code
 
-    def terminate(self) -> None:
-        """Passes SIGTERM on to the program."""
-        self._process.send_signal(signal.SIGTERM)
 
-    def kill(self) -> None:
-        """Makes it kill the program and everything that is left of it."""
-        if not self._writer.is_closing():
-            self._writer.write(b"k")
+def _supervised(supervisors: Supervisors, program: ProcessSpec, output: int) -> tuple[socket.socket, Started]:
+    """Starts the supervisor of a program, and returns the connection to it."""
+    ours, forked = _connected(lambda theirs: supervisors.fork(program, theirs, output))
+    if forked:
+        return ours, forked
+    ours.close()  # a supervisor that was forked too late sees this, and ends
+    return _connected(lambda theirs: supervisors.start(theirs, output))
 
 
 def _connected(start: Callable[[socket.socket], _P]) -> tuple[socket.socket, _P]:

@@ -17,7 +17,6 @@ from datetime import timedelta
 from functools import partial
 
 from qtj.local.addresses import Addresses, PortLease
-from qtj.local.client import MemoryClient
 from qtj.local.folder import Folder, FolderError
 from qtj.local.fork_server import ForkServer
 from qtj.local.hidden import restored
@@ -28,7 +27,7 @@ from qtj.local.pod_record import record_pod
 from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
 from qtj.local.records import is_at_rest, is_over, without_digest
-from qtj.local.store import Change, ClusterStore
+from qtj.local.store import Change, ClusterStore, MemoryClient
 from qtj_contract import PROGRESS_PATH, activity_in
 from qtj_operator.api.job import METRICS_PORT, ReplicaId
 from qtj_operator.api.names import LABEL_JOB, replica_name

@@ -1,4 +1,4 @@
-"""A study that runs on a cluster."""
+"""What a study has found, wherever it runs, and a study that runs on a cluster."""
 
 import time
 from abc import ABC, abstractmethod
@@ -20,6 +20,9 @@ from qtj_operator.api.study_parameters import SEED
 from qtj_operator.api.study_status import ENDED, StudyPhase, StudyStatus
 
 __all__ = ["PERIOD_SECONDS", "StudyHandle", "StudyResults"]
+
+
+PERIOD_SECONDS = 5.0
 
 
 class StudyResults(ABC):
@@ -84,9 +87,6 @@ def _point_row(point: Mapping[str, Any]) -> Mapping[str, Any]:
         "min": min(numbers, default=None),
         "max": max(numbers, default=None),
     }
-
-
-PERIOD_SECONDS = 5.0
 
 
 class StudyHandle(StudyResults):

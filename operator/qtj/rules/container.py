@@ -25,6 +25,9 @@ _ENV_FROM_SOURCES = ("configMapRef", "secretRef")
 Container = Mapping[str, Any]
 
 
+_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+
+
 def broken_container(container: Container, volumes: Sequence[str | None]) -> Iterator[Mistake]:
     """Yields the rules that a container breaks. Its fields must have the right types.
 
@@ -139,9 +142,6 @@ def _of_mounts(mounts: Sequence[Mapping[str, Any]], volumes: Sequence[str | None
         elif path in seen:
             yield (index, "mountPath"), f"two volumes are mounted at {path}: mount one of them elsewhere"
         seen.add(path or "")
-
-
-_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 
 def broken_resources(resources: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -3,7 +3,9 @@
 The rules are those that types of fields cannot express. Kubernetes refuses a pod that breaks one.
 
 Source: `ValidatePodTemplateSpec`, `ValidatePodSpec` and `ValidateVolumes` in pkg/apis/core/validation/validation.go of
-Kubernetes 1.34. Only their rules about names and duplicates are included.
+Kubernetes 1.34. Only their rules about names and duplicates are included. Of metadata: apimachinery 0.34,
+`ValidateObjectMeta` and `ValidateAnnotations` (pkg/api/validation/objectmeta.go) and `ValidateLabels`
+(pkg/apis/meta/v1/validation); `ValidateNamespaceName` is `NameIsDNSLabel`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +21,10 @@ __all__ = ["broken_metadata", "broken_rules", "metadata_mistakes", "template_mis
 
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _GRACE = "terminationGracePeriodSeconds"
+
+
+_MOST_BYTES = 256 * 1024
+"""`TotalAnnotationSizeLimitB`: the limit for all annotations of an object together, keys and values."""
 
 
 def template_mistakes(template: Any) -> Iterator[Mistake]:
@@ -79,10 +85,6 @@ def _of_volumes(volumes: Sequence[Mapping[str, Any]]) -> Iterator[Mistake]:
         kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
         if len(kinds) > 1:
             yield (index, kinds[1]), f"a volume has one kind, and this one has {' and '.join(kinds)}: keep one"
-
-
-_MOST_BYTES = 256 * 1024
-"""`TotalAnnotationSizeLimitB`: the limit for all annotations of an object together, keys and values."""
 
 
 def broken_metadata(metadata: Any) -> Iterator[Mistake]:

@@ -1,4 +1,4 @@
-"""The programs of a job that are the user's own: which files they are, and what changed since an earlier run."""
+"""The programs of a job: which files are the user's own, what changed in them, and whether this machine has all."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,9 +9,8 @@ from urllib.parse import unquote
 
 from qtj.files.documents import Document
 from qtj.local.folder import Folder
-from qtj.local.program import TRAINER, CannotStartError, ProcessSpec, program_of
+from qtj.local.program import TRAINER, CannotStartError, ProcessSpec, moved_text, program_of, unpack, unpacked
 from qtj.local.rehearsal import Rehearsal
-from qtj.local.unpacked import moved_text, unpack, unpacked
 from qtj.local.variables import Configs, as_text
 from qtj.script.requirements import not_installed, requirements_in
 from qtj.terminal.errors import InputError
@@ -32,6 +31,9 @@ __all__ = [
 ]
 
 Programs = Mapping[str, ProgramSource]
+
+
+_FILE = "file:///"
 
 
 def programs_of(spec: Mapping[str, Any], configs: Configs) -> Programs:
@@ -148,9 +150,6 @@ def _is_script(path: Path) -> bool:
         return path.suffix == ".py" and path.is_file()
     except (OSError, ValueError):  # a word that is no path
         return False
-
-
-_FILE = "file:///"
 
 
 def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:

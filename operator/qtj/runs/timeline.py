@@ -1,4 +1,4 @@
-"""The timeline of one job: its stages, and how long each of them took."""
+"""The timeline of one job: its stages, how long each of them took, and the time left of its training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qtj.files.source import read_text
+from qtj.files.documents import read_text
 from qtj.script.requirements import not_installed, requirements_in
 from qtj.terminal.errors import InputError
 from qtj_contract.program_source import ProgramSource, parsed, read_source

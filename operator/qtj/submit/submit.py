@@ -31,6 +31,10 @@ from qtj_operator.controller.client import Object
 __all__ = ["Order", "Prepared", "follow_command", "prepare", "printed", "storage_at", "submit"]
 
 
+_FOLDER = "/artifacts"
+_CLAIM = re.compile(r"pvc://(?P<claim>[a-z0-9]([-.a-z0-9]*[a-z0-9])?)(/(?P<path>.*))?")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """What a command line asks for.
@@ -183,10 +187,6 @@ def _placed(document: Document, namespace: str | None) -> Submission:
         raise InputError(document.error(path, f"this is {written}, and -n says {namespace}: make them the same"))
     meta = {key: value for key, value in document.manifest["metadata"].items() if key != "namespace" or written}
     return Submission({**document.manifest, "metadata": meta})
-
-
-_FOLDER = "/artifacts"
-_CLAIM = re.compile(r"pvc://(?P<claim>[a-z0-9]([-.a-z0-9]*[a-z0-9])?)(/(?P<path>.*))?")
 
 
 def storage_at(address: str | None, job: str) -> Storage:

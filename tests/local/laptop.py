@@ -93,6 +93,12 @@ class Laptop:
     def start(self, *arguments: str, **environment: str) -> "Running":
         return Running(self, arguments, {**self.environment(), **environment})
 
+    def training(self, *arguments: str) -> "Running":
+        """Runs job.yaml until an epoch has ended."""
+        running = self.start("run", "job.yaml", *arguments)
+        wait_until(self.trains)
+        return running
+
     def run_apart(self, script: str) -> subprocess.CompletedProcess[str]:
         """Runs a shell script that may mount file systems, which nobody else sees."""
         apart = ["unshare", "--mount", *(("--user", "--map-root-user") if os.getuid() else ())]
@@ -191,6 +197,11 @@ class Running:
     def interrupt(self) -> None:
         """Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
+
+    def stop(self) -> Ended:
+        """Ctrl-C, and the end."""
+        self.interrupt()
+        return self.end()
 
     def kill(self) -> None:
         """kill -9."""

@@ -12,8 +12,7 @@ HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 def test_a_sigterm_gives_the_cursor_back_and_leaves_the_run_alone(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, workers=1))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     terminal = Terminal()
 
     with ExitStack() as stack:

@@ -1,7 +1,6 @@
 """A run whose ConfigMap or Secret has changed is another run, and says so."""
 
 from tests.local.laptop import ENDLESS, Laptop, Manifest, toy_job
-from tools.background import wait_until
 
 
 def secret(rate: str) -> Manifest:
@@ -12,8 +11,7 @@ def test_a_run_whose_variables_changed_starts_over_and_says_why(laptop: Laptop) 
     job = toy_job(ENDLESS, workers=1, inference=None)
     job["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": "settings"}}]
     laptop.write(job, secret("0.1"))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     running.interrupt()
     assert running.end().code == 130
     laptop.write(job, secret("0.2"))

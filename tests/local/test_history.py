@@ -12,8 +12,7 @@ from tools.background import wait_until
 
 def interrupted(laptop: Laptop, *arguments: str) -> Running:
     """A run that was stopped after an epoch."""
-    running = laptop.start("run", "job.yaml", *arguments)
-    wait_until(laptop.trains)
+    running = laptop.training(*arguments)
     running.interrupt()
     assert running.end().code == 130
     return running
@@ -99,8 +98,7 @@ def test_a_changed_job_starts_over_and_says_why(laptop: Laptop) -> None:
 
 def test_a_run_that_is_under_way_is_not_disturbed(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     second = laptop.qtj("run", "job.yaml")
     elsewhere = laptop.qtj("run", "job.yaml", "--fresh", "--artifacts", str(laptop.artifacts()))

@@ -20,8 +20,7 @@ def training(laptop: Laptop) -> Iterator[Laptop]:
     running = laptop.start("run", "job.yaml")
     wait_until(lambda: laptop.trains(epoch=2))
     yield laptop
-    running.interrupt()
-    running.end()
+    running.stop()
 
 
 def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training: Laptop, terminal: Terminal) -> None:

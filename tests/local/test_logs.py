@@ -1,7 +1,6 @@
 """What is left of a run to look at: its logs, and the report on it."""
 
 from tests.local.laptop import Laptop, toy_job
-from tools.background import wait_until
 
 
 def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
@@ -23,8 +22,7 @@ def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
 
 def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=20))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     followed = laptop.qtj("logs", "toy", "-f")
     running.end()
@@ -36,8 +34,7 @@ def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
 
 def test_following_the_logs_of_a_killed_run_ends_with_it(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=100_000))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     following = laptop.start("logs", "-f")
 
     running.kill()

@@ -54,10 +54,10 @@ def test_two_workers_of_an_own_program_listen_on_loopback_alone(laptop: Laptop) 
     wait_until(lambda: len(found()) >= 2)  # the progress of both
 
     assert {str(each) for each in found()} == {"127.0.0.1"}
-    running.interrupt()
-    running.end()
+    running.stop()
 
 
+@pytest.mark.slow
 def test_two_trainers_listen_on_loopback_alone_and_train_to_their_end(laptop: Laptop) -> None:
     job = yaml.safe_load((REPOSITORY / "examples/qcnn.yaml").read_text())
     job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "qcnn", "--rounds=4", "--epochs=30"]

@@ -43,8 +43,7 @@ def test_the_folder_of_a_run_holds_what_the_docs_list(laptop: Laptop) -> None:
 
 def test_a_third_interrupt_ends_the_run_at_once_and_nothing_is_left(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, "--deaf"))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     supervisor = int(Path(f"/proc/{laptop.worker(0)}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(supervisor, signal.SIGSTOP)  # nobody can kill its program while it stands still
 

@@ -105,8 +105,7 @@ def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop:
     job = toy_job(ENDLESS, "--deaf")
     job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
     laptop.write(job)
-    running = laptop.start("run", "job.yaml", "-o", "json")
-    wait_until(laptop.trains)
+    running = laptop.training("-o", "json")
 
     running.interrupt()
     ended = running.end(seconds=25)
@@ -154,10 +153,8 @@ def test_a_job_that_is_suspended_by_its_author_starts_nothing(laptop: Laptop) ->
 
 def test_a_log_that_cannot_be_written_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
-    running.interrupt()
-    running.end()
+    running = laptop.training()
+    running.stop()
     (laptop.artifacts() / "logs/toy-worker-1.2.log").mkdir()
 
     ended = laptop.qtj("run", "job.yaml", "-o", "json")
@@ -170,8 +167,7 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
     job = toy_job(ENDLESS)
     job["spec"]["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "fetch:1"}]
     laptop.write(job, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     running.interrupt()
     said = running.end().output
 

@@ -131,6 +131,7 @@ def test_the_trials_of_a_study_run_the_program_of_a_config_map_and_start_over_wh
     assert "starts over, because" in laptop.qtj("run", "job.yaml", "--parallel", "2").output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks trainers")
 def test_all_trials_of_a_script_are_forked_from_one_process_that_has_imported_its_packages(laptop: Laptop) -> None:
     (laptop.folder / "forks.py").write_text(FORKS)

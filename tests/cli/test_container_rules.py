@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj.rules.container import broken_container, broken_resources
-from qtj.rules.pod import broken_metadata, broken_rules
+from qtj.rules.pod import broken_container, broken_metadata, broken_resources, broken_rules
 
 MISSING = "this field is missing"
 

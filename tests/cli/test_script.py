@@ -7,8 +7,7 @@ import yaml
 
 from qtj.files.config_data import MOST_BYTES
 from qtj.files.documents import Document
-from qtj.files.yaml_reader import documents_of, value_of
-from qtj.files.yaml_values import KubectlDumper
+from qtj.files.yaml_reader import KubectlDumper, documents_of, value_of
 from qtj.script.documents import document_of
 from qtj.script.objects import Resources, Storage, cluster_job, config_map, local_job, metadata_of, mounted, with_owner
 from qtj.script.program import Program, job_name, read_program

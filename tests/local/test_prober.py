@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from qtj.local.probes import Prober
+from qtj.local.process import Supervisors
 from qtj.local.program import ProcessSpec
-from qtj.local.supervisors import Supervisors
 
 QUICK = {"periodSeconds": 0.01}
 

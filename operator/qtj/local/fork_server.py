@@ -31,7 +31,7 @@ from qtj_operator.manifests.process_group import PROCESS_GROUP
 __all__ = ["MARK", "Child", "ForkServer", "fork_server_for", "new_mark"]
 
 MARK = "QTJ_RUN"
-"""A variable that marks the processes of a run: see `qtj.local.supervisors`."""
+"""A variable that marks the processes of a run: see `qtj.local.process`."""
 
 _ROOM = 8192
 """The most bytes of the command of a forked program, and of the variables that it has beside those of the server."""

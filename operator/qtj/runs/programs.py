@@ -12,7 +12,7 @@ from qtj.local.folder import Folder
 from qtj.local.program import TRAINER, CannotStartError, ProcessSpec, moved_text, program_of, unpack, unpacked
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.variables import Configs, as_text
-from qtj.script.requirements import not_installed, requirements_in
+from qtj.script.program import not_installed, requirements_in
 from qtj.terminal.errors import InputError
 from qtj_contract.origin import Origin, commit_of, machine
 from qtj_contract.program_source import ProgramSource, read_source

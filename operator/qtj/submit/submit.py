@@ -14,7 +14,7 @@ from qtj.cluster.choice import CHOICE
 from qtj.cluster.connection import on_cluster
 from qtj.files.documents import Document, file_of, read_documents
 from qtj.files.settings import Setting
-from qtj.files.yaml_values import KubectlDumper
+from qtj.files.yaml_reader import KubectlDumper
 from qtj.script.documents import ProgramOptions, document_of
 from qtj.script.objects import Resources, Storage, cluster_job, config_map, key_of, metadata_of, mounted
 from qtj.script.program import is_program, job_name, read_program

@@ -331,15 +331,12 @@ class Session:
         return Machine(
             name=platform.node() or "localhost",
             addresses=self._addresses,
-            artifacts=self._artifacts,
+            artifacts=lambda *key: self._jobs[key].artifacts,
             progress=lambda *key: self._progress[key].path,
             program=lambda *key: self._jobs[key].folder.program,
             log=self._log,
             configs=configs,
         )
-
-    def _artifacts(self, namespace: str, name: str) -> str:
-        return self._jobs[namespace, name].artifacts
 
     def _log(self, pod: Object) -> Callable[[bytes], None]:
         meta = pod["metadata"]

@@ -8,8 +8,7 @@ from qtj.local.folder import Folder, FolderError
 from qtj.local.follow import follow
 from qtj.runs.failed_log import log_tail
 from qtj.runs.folders import RecordedRun
-from qtj.runs.line_view import key_of
-from qtj.runs.live_view import view_for
+from qtj.runs.line_view import key_of, view_for
 from qtj.runs.summary import shown_phase
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError

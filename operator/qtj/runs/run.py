@@ -27,8 +27,7 @@ from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
 from qtj.preview.dry_run import dry_run_lines
 from qtj.runs.failed_log import log_tail
-from qtj.runs.line_view import LineView
-from qtj.runs.live_view import view_for
+from qtj.runs.line_view import LineView, view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
 from qtj.runs.programs import program_notes
 from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file

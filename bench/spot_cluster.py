@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from qtj.local.client import MemoryClient
-from qtj.local.store import Change, ClusterStore
+from qtj.local.store import Change, ClusterStore, MemoryClient
 from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_PROBE
 from qtj_operator.controller.client import Resource
 from qtj_operator.controller.progress import NoProgress

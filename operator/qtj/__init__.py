@@ -6,22 +6,7 @@ To import this is cheap and does nothing else: what programs use is loaded when 
     run = qtj.Job.from_program("train.py", ["--seed", 1]).run()
     run.follow()
 
-Layers, each importing only from those below it::
-
-    commands, python              each command with its options; what `import qtj` offers
-    board, create, doctor,        TensorBoard; new jobs; checks of this machine;
-    report                        the results of a run
-    monitor                       jobs of this machine and of a cluster: their phase, replicas, logs and events
-    runs, retry                   runs on this machine; a failed job on a cluster, restarted
-    submit, control               a job on a cluster: created from a program or a file; suspended, resumed, deleted
-    cluster                       a connection to a cluster
-    preview                       what a job would create and need
-    checks                        all checks of a job before it is started
-    script                        a job made of a program in Python
-    files                         files with jobs: YAML with the line of each field
-    rules                         Kubernetes' own rules for a pod template
-    terminal                      text, errors and output, for all commands
-    local                         a cluster in memory, with pods that are processes
+Its layers are listed in docs/design/architecture.md.
 """
 
 import errno

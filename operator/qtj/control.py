@@ -1,4 +1,4 @@
-"""`qtj suspend`, `resume`, `cancel` and `delete`: what a user decides about a job on a cluster."""
+"""`qtj suspend`, `resume`, `cancel`, `delete` and `retry`: what a user decides about a job on a cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +9,9 @@ from qtj.cluster.request import Sent, send_json
 from qtj.terminal.errors import InputError
 from qtj_operator.api.status import FINISHED
 from qtj_operator.cluster.api import ApiClient
-from qtj_operator.controller.client import Object, Resource
+from qtj_operator.controller.client import Client, Key, Object, Resource
 
-__all__ = ["Changed", "delete_job", "suspend_job"]
+__all__ = ["Changed", "delete_job", "raise_retry", "retry_job", "suspend_job"]
 
 _UNCHANGED = " (nothing was changed: --dry-run)"
 
@@ -97,3 +97,50 @@ def _what_follows(name: str, namespace: str, *, suspend: bool) -> str:
         again = f"`qtj resume {name} -n {namespace}` continues it from its last checkpoint"
         return f"{name} is suspended: its pods end, and {again}"
     return f"{name} is resumed: it continues from its last checkpoint"
+
+
+def retry_job(name: str, namespace: str | None, *, dry_run: bool = False) -> Changed:
+    """Raises `spec.retry` of a job.
+
+    Args:
+        name: The job's name.
+        namespace: Its namespace; None for the namespace of the current context.
+        dry_run: Whether to check everything and change nothing.
+
+    Raises:
+        InputError: There is no such job, it has not failed, or the API server refuses.
+    """
+    return on_cluster(
+        lambda client, where: raise_retry(client, (where, name), dry_run=dry_run),
+        namespace,
+        f"{name} cannot be retried",
+    )
+
+
+async def raise_retry(client: Client, key: Key, *, dry_run: bool = False) -> Changed:
+    """See `retry_job`."""
+    namespace, name = key
+    job = await job_named(client, key)
+    status = job.get("status") or {}
+    phase = status.get("phase", "Pending")
+    if phase != "Failed":
+        raise InputError(f"{name} is {phase}: only a job that has failed can be retried")
+    if not status.get("attempt"):
+        raise InputError(f"{name} never started: correct its spec, and it starts by itself")
+    retry = max(job["spec"].get("retry", 0), status.get("retry", 0)) + 1
+    if not dry_run:
+        version = job["metadata"]["resourceVersion"]
+        unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+        operations = [unchanged, {"op": "add", "path": "/spec/retry", "value": retry}]
+        await client.patch(Resource.QUANTUM_TRAINING_JOBS, namespace, name, operations)
+    retried = {**job, "spec": {**job["spec"], "retry": retry}}
+    return Changed(retried, _what_follows_a_retry(retried, dry_run=dry_run))
+
+
+def _what_follows_a_retry(job: Object, *, dry_run: bool) -> str:
+    name, spec, status = job["metadata"]["name"], job["spec"], job["status"]
+    trained = any(each["type"] == "Trained" and each["status"] == "True" for each in status.get("conditions") or ())
+    next_attempt = f"attempt {status['attempt'] + 1} starts, from the last checkpoint if there is one"
+    held = ", once the job is no longer suspended" if spec.get("suspend") else ""
+    becomes = f"would be {spec['retry']}{_UNCHANGED}" if dry_run else f"is {spec['retry']} now"
+    return f"spec.retry of {name} {becomes}: {'inference runs again' if trained else next_attempt}{held}"

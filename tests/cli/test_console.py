@@ -14,7 +14,7 @@ from threading import Event
 import pytest
 from rich.progress import Progress
 
-from qtj.runs.live_view import view_for
+from qtj.runs.line_view import view_for
 from qtj.terminal.console import safe_console, safe_stream
 from tests.cli.viewed import job
 

@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj.rules.container import broken_container
-from qtj.rules.metadata import broken_metadata
-from qtj.rules.pod import broken_rules
-from qtj.rules.resources import broken_resources
+from qtj.rules.pod import broken_container, broken_metadata, broken_resources, broken_rules
 
 MISSING = "this field is missing"
 

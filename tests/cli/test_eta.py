@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj.runs.eta import Eta, estimated_left
+from qtj.runs.timeline import Eta, estimated_left
 
 
 def status(attempt: int = 1, phase: str = "Running", **progress: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
 
 from qtj.local.store import Change
-from qtj.runs.eta import Eta
+from qtj.runs.timeline import Eta
 from qtj_operator.controller.client import Resource
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping

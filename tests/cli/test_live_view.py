@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.runs.line_view import LineView
-from qtj.runs.live_view import LiveView, live_table
+from qtj.runs.line_view import LineView, LiveView, live_table
 from qtj.runs.timeline import Timeline
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, stepping

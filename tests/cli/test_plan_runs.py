@@ -208,7 +208,7 @@ def test_a_run_that_another_command_continued_since_is_not_put_back(documents: l
 def test_a_folder_that_another_command_took_since_is_not_shared(
     documents: list[Document], stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj.local.locks.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("qtj.local.folder.WAIT_SECONDS", 0.05)
     run = make_run(phase="Running")
     plan = planned(documents)
     run.claim()

@@ -119,7 +119,7 @@ def test_of_a_run_elsewhere_only_the_link_is_removed(folder: Path) -> None:
 def test_a_run_that_was_continued_meanwhile_stays_and_those_before_it_are_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("qtj.local.locks.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("qtj.local.folder.WAIT_SECONDS", 0.05)
     make_run("a", phase="Complete")
     continued = make_run("b", phase="Running")
     found = old_runs(None, 0)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from qtj.script.documents import ProgramOptions
-from qtj.script.program import read_program
-from qtj.script.requirements import not_installed, requirements_in
+from qtj.script.program import not_installed, read_program, requirements_in
 from qtj.submit.payload import payload_of
 from qtj.submit.submit import Order, prepare
 from qtj.terminal.errors import InputError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj.retry import raise_retry
+from qtj.control import raise_retry
 from qtj.terminal.errors import InputError
 from qtj_operator.controller.client import Resource
 from tests.controller.lab import KEY, Lab, running

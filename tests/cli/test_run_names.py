@@ -8,7 +8,7 @@ import pytest
 from qtj.local.folder import Folder
 from qtj.local.history import History
 from qtj.runs.folders import find_run, folder_named, job_and_folder, jobs_named, run_named
-from qtj.runs.listing import note_on_unlisted
+from qtj.runs.summary import note_on_unlisted
 from qtj.terminal.errors import InputError
 from tests.cli.recorded import make_run, recorded
 

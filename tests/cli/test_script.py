@@ -7,13 +7,12 @@ import yaml
 
 from qtj.files.config_data import MOST_BYTES
 from qtj.files.documents import Document
-from qtj.files.yaml_reader import documents_of, value_of
-from qtj.files.yaml_values import KubectlDumper
+from qtj.files.yaml_reader import KubectlDumper, documents_of, value_of
 from qtj.script.documents import document_of
-from qtj.script.objects import Identity, Mounted, Resources, Storage, cluster_job, config_map, local_job, with_owner
+from qtj.script.objects import Resources, Storage, cluster_job, config_map, local_job, metadata_of, mounted, with_owner
 from qtj.script.program import Program, job_name, read_program
 from qtj.submit.payload import payload_of
-from qtj.submit.storage import storage_at
+from qtj.submit.submit import storage_at
 from qtj.terminal.errors import InputError
 from qtj_contract.version import installed_version
 from qtj_operator.api import program as api
@@ -64,11 +63,11 @@ def program(folder: Path, text: str = TRAINS, *arguments: str, **others: str) ->
 def test_a_job_of_a_cluster_is_what_a_user_would_write(tmp_path: Path) -> None:
     made = cluster_job(
         program(tmp_path, TRAINS, "--lr", "1e-3", "$(HOME)"),
-        Identity(name="train", namespace="lab"),
+        metadata_of("train", "lab"),
         workers=2,
         resources=Resources(image="lab/trainer:1", cpu="1", memory="4Gi"),
         storage=storage_at("pvc://results", "train"),
-        mounted=Mounted(config_name="train-0123456789", paths=["train.py"]),
+        source=mounted("train-0123456789", ["train.py"]),
     )
 
     assert made == yaml.safe_load(GOLDEN)
@@ -104,7 +103,7 @@ def test_the_script_its_modules_and_the_files_that_it_names_travel(tmp_path: Pat
     given = program(tmp_path, TRAINS, layers__py="import deeper", deeper__py="", other__py="")
 
     payload = payload_of(given)
-    made = config_map(Identity(name="train"), payload.files)
+    made = config_map(metadata_of("train"), payload.files)
 
     assert [*payload.files] == ["deeper.py", "iris.csv", "layers.py", "train.py"]
     assert made["metadata"]["name"].startswith("train-")
@@ -115,7 +114,7 @@ def test_the_script_its_modules_and_the_files_that_it_names_travel(tmp_path: Pat
 
 def test_the_name_of_the_config_map_follows_its_content(tmp_path: Path) -> None:
     def name(**files: bytes) -> str:
-        made = config_map(Identity(name="train"), files)
+        made = config_map(metadata_of("train"), files)
         return str(made["metadata"]["name"])
 
     assert name(a=b"1", b=b"2") == name(b=b"2", a=b"1")
@@ -155,14 +154,14 @@ def test_modules_and_data_in_folders_travel_with_the_path_of_each_key(tmp_path: 
     given = program(tmp_path, "from lib import nets\nopen('data/my rows.csv')")
 
     payload = payload_of(given)
-    made = config_map(Identity(name="train"), payload.files)
+    made = config_map(metadata_of("train"), payload.files)
     job = cluster_job(
         given,
-        Identity(name="train"),
+        metadata_of("train"),
         workers=1,
         resources=None,
         storage=storage_at("pvc://results", "train"),
-        mounted=Mounted(config_name="train-1", paths=[*payload.files]),
+        source=mounted("train-1", payload.files),
     )
 
     assert {key: made["data"][key] for key in made["data"] if key != "train.py"} == {

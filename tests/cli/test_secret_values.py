@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from qtj.local.hidden import recorded, restored, shown
-from qtj.local.key import keyed_digest
+from qtj.local.hidden import keyed_digest, recorded, restored, shown
 from qtj.report.job import job_content
 from qtj.runs.resume_policy import is_resumable
 from qtj_contract.secret_names import has_password, is_secret

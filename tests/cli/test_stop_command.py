@@ -8,7 +8,7 @@ from typing import Any, Self
 import pytest
 
 from qtj.local.folder import Folder
-from qtj.runs.stop import stop_run
+from qtj.runs.attach import stop_run
 from qtj.terminal.errors import InputError
 from tests.cli.qtj import qtj
 from tests.cli.recorded import found, make_run, recorded

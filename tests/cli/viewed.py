@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.runs.live_view import view_for
+from qtj.runs.line_view import view_for
 from qtj_operator.api.names import LABEL_JOB
 from qtj_operator.controller.client import Key, Resource
 

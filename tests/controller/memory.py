@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from qtj.local.client import MemoryClient
-from qtj.local.store import Change, ClusterStore
+from qtj.local.store import Change, ClusterStore, MemoryClient
 from qtj_contract import Progress, TerminationMessage
 from qtj_operator.api.job import EVALUATOR, ReplicaId
 from qtj_operator.controller.client import ApiError, Key, Object, Resource

@@ -8,7 +8,7 @@ import json
 import pytest
 import yaml
 
-from qtj.script.objects import Identity, config_map
+from qtj.script.objects import config_map, metadata_of
 from qtj.submit.send import Submission, send
 from qtj_operator.controller.client import ApiError
 from tests.controller.api_objects import connected
@@ -22,7 +22,7 @@ def submission(namespace: str, **spec: object) -> Submission:
     """A job and a ConfigMap with a program."""
     job = job_object(name="train", namespace=namespace, **spec)
     del job["metadata"]["uid"]
-    return Submission(job, config_map(Identity(name="train", namespace=namespace), FILES))
+    return Submission(job, config_map(metadata_of("train", namespace), FILES))
 
 
 async def sent(place: Place, one: Submission) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from qtj.files.documents import read_documents
 from qtj.local.store import Change
 from qtj.runs import run
-from qtj.runs.live_view import LiveView
+from qtj.runs.line_view import LiveView
 
 REPOSITORY = Path(__file__).parents[2]
 PICTURE = REPOSITORY / "docs/reference/run.svg"

@@ -7,8 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
-from qtj.local.client import MemoryClient
-from qtj.local.store import ClusterStore
+from qtj.local.store import ClusterStore, MemoryClient
 from qtj_operator.controller.children import is_controlled_by
 from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.faults.admission import Gatekeeper

@@ -21,6 +21,8 @@ from tools.background import wait_until
 REPOSITORY = Path(__file__).parents[2]
 TOY = str(REPOSITORY / "tests/local/toy.py")
 QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
+ENDLESS = 100_000
+"""Epochs of a toy that trains until it is stopped."""
 MARK = "TEST_MARK_OF_QTJ"
 """A variable by which the processes of a test are known, whatever becomes of their parents."""
 
@@ -90,6 +92,12 @@ class Laptop:
 
     def start(self, *arguments: str, **environment: str) -> "Running":
         return Running(self, arguments, {**self.environment(), **environment})
+
+    def training(self, *arguments: str) -> "Running":
+        """Runs job.yaml until an epoch has ended."""
+        running = self.start("run", "job.yaml", *arguments)
+        wait_until(self.trains)
+        return running
 
     def run_apart(self, script: str) -> subprocess.CompletedProcess[str]:
         """Runs a shell script that may mount file systems, which nobody else sees."""
@@ -189,6 +197,11 @@ class Running:
     def interrupt(self) -> None:
         """Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
+
+    def stop(self) -> Ended:
+        """Ctrl-C, and the end."""
+        self.interrupt()
+        return self.end()
 
     def kill(self) -> None:
         """kill -9."""

@@ -3,9 +3,8 @@
 import signal
 from contextlib import ExitStack
 
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import ENDLESS, Laptop, toy_job
 from tests.local.terminal import Terminal, start_on
-from tests.local.test_terminal import ENDLESS
 from tools.background import wait_until
 
 HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
@@ -13,8 +12,7 @@ HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 def test_a_sigterm_gives_the_cursor_back_and_leaves_the_run_alone(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, workers=1))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     terminal = Terminal()
 
     with ExitStack() as stack:

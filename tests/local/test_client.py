@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj.local.client import MemoryClient
-from qtj.local.store import ClusterStore
+from qtj.local.store import ClusterStore, MemoryClient
 from qtj_operator.controller.client import ApiError, Resource
 
 PODS = Resource.PODS

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.local.laptop import QTJ, Laptop, toy_job
+from tests.local.laptop import ENDLESS, QTJ, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 class Terminal:
@@ -151,8 +149,7 @@ def test_one_of_two_jobs_is_stopped_and_the_other_goes_on(laptop: Laptop) -> Non
 
 def test_attach_tells_the_same_stages_as_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(3, "--hold", workers=1))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     attached = laptop.start("attach", "toy")
     assert attached.process.stdout
     assert any("  toy  training" in line for line in iter(attached.process.stdout.readline, ""))

@@ -73,15 +73,6 @@ def test_a_run_on_a_read_only_disk_can_be_followed(laptop: Laptop) -> None:
     assert "own  Restarting: worker-1 is gone" in ended.stdout
 
 
-def test_an_event_that_was_cut_off_swallows_no_other(folder: Folder) -> None:
-    """As a full disk or a kill leaves it."""
-    (folder.path / "events.jsonl").write_text(json.dumps(EVENT)[:20])
-
-    folder.record_event(EVENT)
-
-    assert events_of(folder) == [EVENT]
-
-
 def test_following_a_run_without_events_makes_no_file(folder: Folder) -> None:
     assert phases(list(follow(folder))) == ["Complete"]
     assert not (folder.path / "events.jsonl").exists()

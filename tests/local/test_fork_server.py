@@ -17,10 +17,8 @@ import pytest
 from qtj.local import fork_server
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.forkable import imports_of
-from qtj.local.loopback import confined
-from qtj.local.process import Process
-from qtj.local.program import TRAINER, ProcessSpec, base_environment
-from qtj.local.supervisors import Supervisors
+from qtj.local.process import Process, Supervisors
+from qtj.local.program import TRAINER, ProcessSpec, base_environment, confined
 from qtj_contract import Env
 from qtj_operator.manifests.pod import replica_pod
 from tests.jobs import a_job

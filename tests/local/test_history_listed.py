@@ -8,13 +8,9 @@ import pytest
 
 from qtj.local.folder import Folder, FolderError
 from qtj.local.history import INTERRUPTED, History, Run, phase_of
+from tests.local.records import record
 
-RECORD = {
-    "kind": "QuantumTrainingJob",
-    "metadata": {"name": "toy", "namespace": "default", "uid": "uid-1"},
-    "spec": {},
-    "status": {"phase": "Complete"},
-}
+RECORD = record(phase="Complete")
 
 
 @pytest.fixture
@@ -126,12 +122,13 @@ def test_a_run_whose_folder_is_gone_is_not_listed_and_its_number_is_not_taken(hi
     assert history.make_folder("toy").path.name == "2"
 
 
-def test_a_link_to_itself_is_no_run_and_no_crash(history: History) -> None:
+@pytest.mark.parametrize("target", ["1", "/" + "x" * 300])
+def test_a_link_to_itself_or_to_no_path_is_no_run_and_no_crash(history: History, target: str) -> None:
     (history.root / "toy").mkdir(parents=True)
-    loop = history.root / "toy/1"
-    loop.symlink_to(loop)
+    link = history.root / "toy/1"
+    link.symlink_to(target)
 
-    assert Run("toy", 1, loop).folder.path == loop
+    assert Run("toy", 1, link).folder.path in {link, Path(target)}
     assert numbers(history) == []
 
 

@@ -25,28 +25,12 @@ def python(laptop: Laptop, code: str, **container: Any) -> Ended:
     return run(laptop, "python", "-c", code, **container)
 
 
-@pytest.mark.parametrize(
-    "leave",
-    [
-        "os.mkfifo(word)",
-        "os.mkdir(word)",
-        "os.symlink('/dev/zero', word)",
-        "os.symlink(word, word)",
-        "import socket; socket.socket(socket.AF_UNIX).bind(word)",
-    ],
-)
-def test_what_is_no_file_is_no_termination_message(laptop: Laptop, leave: str) -> None:
-    ended = python(laptop, f"{WORD}{leave}\nsys.exit(3)")
+def test_what_is_no_file_is_no_termination_message(laptop: Laptop) -> None:
+    ended = python(laptop, f"{WORD}os.mkfifo(word)\nsys.exit(3)")
 
     assert ended.code == 1
     assert ended.status["failures"][0]["message"] == "it left no message"
     assert not list(laptop.folder.glob("qtj-[!ap]*"))
-
-
-def test_of_a_huge_termination_message_the_beginning_counts(laptop: Laptop) -> None:
-    ended = python(laptop, f"{WORD}open(word, 'w').write('so it goes. ' + ' ' * 10_000_000 + 'end')\nsys.exit(3)")
-
-    assert ended.status["failures"][0]["message"] == "so it goes"
 
 
 def test_variables_that_are_too_long_together_fail_the_job(laptop: Laptop) -> None:
@@ -107,17 +91,8 @@ def test_whatever_a_program_writes_its_job_is_complete(laptop: Laptop, code: str
     assert ended.errors.count("Traceback") == 0
 
 
-@pytest.mark.parametrize(
-    "probe",
-    [
-        {"exec": {"command": ["no-such-program"]}},
-        {"exec": {"command": ["test", "a\0b"]}},
-        {"exec": {"command": ["/tmp"]}},
-        {"exec": {"command": ["sh", "-c", "sleep 600"]}},
-    ],
-    ids=["missing", "NUL", "a folder", "endless"],
-)
-def test_a_probe_that_cannot_be_run_has_failed(laptop: Laptop, probe: dict[str, Any]) -> None:
+def test_a_probe_that_does_not_end_has_failed(laptop: Laptop) -> None:
+    probe = {"exec": {"command": ["sh", "-c", "sleep 600"]}}
     hung = {**probe, "periodSeconds": 1, "failureThreshold": 1, "initialDelaySeconds": None}
 
     ended = python(laptop, "import time; time.sleep(600)", livenessProbe=hung)

@@ -104,65 +104,11 @@ def test_the_delay_doubles_until_the_limit_fails_the_job(world: World) -> None:
     assert world.controller.next_retry() is None
 
 
-def test_without_retries_the_first_failure_is_the_last() -> None:
-    world = World(backoffLimit=0)
-    world.settles()
-
-    world.ends(137)
-
-    assert world.conditions == ["Failed"]
-
-
 def test_a_pod_that_was_deleted_is_replaced_at_once(world: World) -> None:
     world.store.remove(Resource.PODS, "lab", world.pods[0]["metadata"]["name"])
     world.settles()
 
     assert len(world.pods) == 1
-
-
-POLICY = {
-    "rules": [
-        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-        {"action": "FailJob", "onExitCodes": {"containerName": "trainer", "operator": "In", "values": [1, 2]}},
-    ]
-}
-
-
-def test_an_exit_code_that_the_policy_calls_final_is_not_tried_again() -> None:
-    world = World(backoffLimit=2, podFailurePolicy=POLICY)
-    world.settles()
-    world.ends(2)
-
-    assert world.conditions == ["Failed"]
-    assert len(world.pods) == 1
-
-
-def test_an_exit_code_that_the_policy_does_not_name_is_tried_again() -> None:
-    world = World(backoffLimit=2, podFailurePolicy=POLICY)
-    world.settles()
-    world.ends(137)
-    world.now += timedelta(seconds=10)
-    world.settles()
-
-    assert (world.conditions, len(world.pods)) == ([], 2)
-
-
-def test_a_disruption_costs_none_of_the_tries() -> None:
-    world = World(backoffLimit=0, podFailurePolicy=POLICY)
-    world.settles()
-    (pod,) = world.pods
-    terminated = {"exitCode": 1, "finishedAt": "2030-01-01T12:00:00Z"}
-    disrupted = {
-        "phase": "Failed",
-        "conditions": [{"type": "DisruptionTarget", "status": "True"}],
-        "containerStatuses": [{"name": "trainer", "state": {"terminated": terminated}}],
-    }
-    world.store.update(Resource.PODS, "lab", pod["metadata"]["name"], lambda obj: obj.update(status=disrupted))
-    world.settles()
-    world.now += timedelta(seconds=10)
-    world.settles()
-
-    assert (world.conditions, len(world.pods)) == ([], 2)
 
 
 def overdue(**spec: Any) -> World:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import ENDLESS, Laptop, toy_job
 from tests.local.terminal import Terminal, start_on
 from tools.background import wait_until
 
-ENDLESS = 100_000
 COLOR = re.compile(rb"\x1b\[[0-9;]*3[0-9]m")
 
 
@@ -21,8 +20,7 @@ def training(laptop: Laptop) -> Iterator[Laptop]:
     running = laptop.start("run", "job.yaml")
     wait_until(lambda: laptop.trains(epoch=2))
     yield laptop
-    running.interrupt()
-    running.end()
+    running.stop()
 
 
 def test_a_job_is_drawn_again_with_a_bar_and_its_replicas_until_ctrl_c(training: Laptop, terminal: Terminal) -> None:

@@ -1,9 +1,6 @@
 """What is left of a run to look at: its logs, and the report on it."""
 
-import pytest
-
 from tests.local.laptop import Laptop, toy_job
-from tools.background import wait_until
 
 
 def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
@@ -23,22 +20,9 @@ def test_logs_and_the_report_tell_of_a_job_that_was_run(laptop: Laptop) -> None:
     assert (laptop.artifacts() / "report.svg").read_text().startswith("<svg ")
 
 
-@pytest.mark.parametrize("named", [["toy"], ["--artifacts", "qtj-artifacts/toy/1"]])
-def test_a_damaged_record_takes_no_logs_away(laptop: Laptop, named: list[str]) -> None:
-    laptop.write(toy_job(epochs=1, workers=1))
-    laptop.qtj("run", "job.yaml")
-    (laptop.artifacts() / "job.json").write_text("{}")
-
-    logs = laptop.qtj("logs", *named)
-
-    assert (logs.code, logs.errors) == (0, "")
-    assert "toy-worker-0.1  epoch 1/1" in logs.output
-
-
 def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=20))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     followed = laptop.qtj("logs", "toy", "-f")
     running.end()
@@ -50,8 +34,7 @@ def test_logs_can_be_followed_to_the_end_of_the_job(laptop: Laptop) -> None:
 
 def test_following_the_logs_of_a_killed_run_ends_with_it(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=100_000))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     following = laptop.start("logs", "-f")
 
     running.kill()

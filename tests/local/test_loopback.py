@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qtj.local.loopback import OPEN_PORTS, confined, library
-from qtj.local.program import program_of
+from qtj.local.program import OPEN_PORTS, confined, library, program_of
 from tests.local.laptop import REPOSITORY, Laptop, toy_job
 from tools.background import wait_until
 
@@ -55,10 +54,10 @@ def test_two_workers_of_an_own_program_listen_on_loopback_alone(laptop: Laptop) 
     wait_until(lambda: len(found()) >= 2)  # the progress of both
 
     assert {str(each) for each in found()} == {"127.0.0.1"}
-    running.interrupt()
-    running.end()
+    running.stop()
 
 
+@pytest.mark.slow
 def test_two_trainers_listen_on_loopback_alone_and_train_to_their_end(laptop: Laptop) -> None:
     job = yaml.safe_load((REPOSITORY / "examples/qcnn.yaml").read_text())
     job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "qcnn", "--rounds=4", "--epochs=30"]
@@ -98,7 +97,6 @@ def test_what_a_program_preloads_itself_comes_first(already: str) -> None:
 
 
 def test_a_program_without_the_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj.local.loopback.library", lambda: None)
     monkeypatch.setattr("qtj.local.program.library", lambda: None)
     pod = {"metadata": {}, "spec": {"containers": [{"name": "trainer", "image": "mine:1", "command": ["python"]}]}}
 

@@ -4,10 +4,8 @@ import json
 import os
 import subprocess
 
-from tests.local.laptop import QTJ, Laptop, toy_job
+from tests.local.laptop import ENDLESS, QTJ, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 def table(output: str, heading: str) -> list[list[str]]:
@@ -20,12 +18,10 @@ def table(output: str, heading: str) -> list[list[str]]:
 
 def test_the_replicas_of_a_run_are_shown_while_it_is_active_and_afterwards(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     active = table(laptop.qtj("status").output, "REPLICA")
-    running.interrupt()
-    running.end()
+    running.stop()
     stopped = table(laptop.qtj("status").output, "REPLICA")
 
     node = os.uname().nodename
@@ -46,8 +42,7 @@ def test_exit_codes_and_restarts_are_those_of_the_programs(laptop: Laptop) -> No
 
 def test_a_run_that_was_killed_shows_no_replica_that_runs(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     running.kill()
     running.end()
 
@@ -84,13 +79,11 @@ def test_top_shows_the_last_run_of_each_job_and_the_replicas_of_active_ones(lapt
     for _ in range(2):
         laptop.qtj("run", "done.yaml")
     laptop.write(toy_job(ENDLESS))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     shown = laptop.qtj("top").output
     listed = json.loads(laptop.qtj("top", "toy", "-o", "json").output)["items"]
-    running.interrupt()
-    running.end()
+    running.stop()
 
     assert [row[:4] for row in table(shown, "JOB")] == [
         ["toy/1", "Running", "-", "2/2"], ["done/2", "Complete", "-", "0/1"],
@@ -117,8 +110,7 @@ def test_a_run_that_is_not_here_may_be_on_the_cluster(laptop: Laptop) -> None:
 
 def test_events_are_rows_and_followed_to_the_end_of_the_run(laptop: Laptop) -> None:
     laptop.write(toy_job(30))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     following = laptop.start("events", "-w", "-o", "yaml")
     followed = laptop.qtj("events", "-w")
@@ -145,8 +137,7 @@ def test_lines_of_logs_are_documents_for_programs(laptop: Laptop) -> None:
 
 def test_a_reader_that_leaves_ends_what_is_followed(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
 
     for command in (("status", "-w"), ("logs", "-f"), ("status", "-w", "-o", "json"), ("events", "-w", "-o", "json")):
         reader, writer = os.pipe()
@@ -157,8 +148,7 @@ def test_a_reader_that_leaves_ends_what_is_followed(laptop: Laptop) -> None:
         )  # fmt: skip
         os.close(writer)
         assert (ended.returncode, ended.stderr) == (0, b"")
-    running.interrupt()
-    running.end()
+    running.stop()
 
 
 def test_a_command_about_both_a_folder_and_a_cluster_is_refused(laptop: Laptop) -> None:

@@ -33,8 +33,6 @@ def unknowing_job(weights: str, uri: str = "gs://bucket/toy") -> Manifest:
     ("weights", "uri"),
     [
         ("w.h5", "gs://bucket/toy"),
-        ("gs://bucket/toy/w.h5", "gs://bucket/toy"),
-        ("w.h5", "file:///data/toy/"),
         ("file:///data/toy/w.h5", "file:///data/toy"),
     ],
 )

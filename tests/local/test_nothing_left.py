@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from qtj.local.launch import children_of
-from qtj.local.process import Process
+from qtj.local.process import Process, Supervisors
 from qtj.local.program import ProcessSpec
-from qtj.local.supervisors import Supervisors
 from tests.local.laptop import Laptop, Running, toy_job
 from tools.background import wait_until
 

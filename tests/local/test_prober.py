@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from qtj.local.probes import Prober
+from qtj.local.process import Supervisors
 from qtj.local.program import ProcessSpec
-from qtj.local.supervisors import Supervisors
 
 QUICK = {"periodSeconds": 0.01}
 
@@ -155,7 +155,9 @@ async def test_a_tcp_probe_needs_somebody_who_listens(tmp_path: Path, server: Se
         assert (await closed.run()).startswith("its liveness probe failed")
 
 
-@pytest.mark.parametrize("command", [["sh", "-c", "exit 3"], ["no-such-program"], ["sleep", "60"]])
+@pytest.mark.parametrize(
+    "command", [["sh", "-c", "exit 3"], ["no-such-program"], ["sleep", "60"], ["test", "a\0b"], ["/tmp"]]
+)
 async def test_a_program_that_fails_is_not_there_or_takes_too_long_is_no_good_sign(
     tmp_path: Path, command: list[str]
 ) -> None:

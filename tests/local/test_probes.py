@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.local.laptop import Ended, Laptop, toy_job
+from tests.local.laptop import Laptop, toy_job
 
 QUICK = {"periodSeconds": 1, "failureThreshold": 2}
 
@@ -11,12 +11,6 @@ def probed(epochs: int, **probes: Any) -> dict[str, Any]:
     job = toy_job(epochs, workers=1, runPolicy={"backoffLimit": 0})
     job["spec"]["template"]["spec"]["containers"][0] |= probes
     return job
-
-
-def stages(ended: Ended) -> list[str]:
-    """The stages of the view until the end of training."""
-    lines = [line.split() for line in ended.output.splitlines()]
-    return [words[3] for words in lines if words[2:3] == ["toy"] and words[3] in {"starting", "running", "training"}]
 
 
 def test_a_replica_is_ready_when_its_probe_says_so(laptop: Laptop) -> None:
@@ -30,15 +24,6 @@ def test_a_replica_is_ready_when_its_probe_says_so(laptop: Laptop) -> None:
     )
 
 
-def test_a_replica_whose_probe_fails_is_never_ready(laptop: Laptop) -> None:
-    laptop.write(probed(20, readinessProbe={**QUICK, "exec": {"command": ["false"]}}))
-
-    ended = laptop.qtj("run", "job.yaml")
-
-    assert ended.code == 0, ended.errors
-    assert "ready 1/1" not in ended.output
-
-
 def test_a_replica_that_has_hung_is_ended(laptop: Laptop) -> None:
     laptop.write(probed(100_000, livenessProbe={**QUICK, "tcpSocket": {"port": 9}}))
 
@@ -49,23 +34,3 @@ def test_a_replica_that_has_hung_is_ended(laptop: Laptop) -> None:
     assert ended.status["failures"][0]["exitCode"] == 143
     assert ended.status["failures"][0]["message"] == "its liveness probe failed 2 times in a row, so it was killed"
     assert "its liveness probe failed 2 times in a row" in ended.errors
-
-
-def test_a_replica_that_never_comes_up_is_ended(laptop: Laptop) -> None:
-    laptop.write(probed(100_000, startupProbe={**QUICK, "tcpSocket": {"port": 9}}))
-
-    ended = laptop.qtj("run", "job.yaml", "-o", "json")
-
-    assert ended.code == 1
-    assert ended.status["failures"][0]["message"] == "its startup probe failed 2 times in a row, so it was killed"
-
-
-def test_a_startup_probe_comes_before_readiness(laptop: Laptop) -> None:
-    laptop.write(probed(40, startupProbe={**QUICK, "tcpSocket": {"port": 2224}}))
-
-    ended = laptop.qtj("run", "job.yaml")
-
-    assert ended.code == 0, ended.errors
-    assert (
-        ended.output.index("toy  starting") < ended.output.index("toy  running") < ended.output.index("toy  training")
-    )

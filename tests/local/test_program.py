@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qtj.local.addresses import Addresses, PortLease
-from qtj.local.program import CannotStartError, program_of
+from qtj.local.program import program_of
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.manifests.pod import replica_pod
@@ -31,8 +31,7 @@ def pod_with(*env: dict[str, Any], **container: Any) -> dict[str, Any]:
 
 
 def environment(*env: dict[str, Any], **container: Any) -> dict[str, str]:
-    configs = {("ConfigMap", "colors"): {"sky": "blue"}, ("Secret", "keys"): {"door": "1234"}}
-    return dict(program_of(pod_with(*env, **container), configs=configs, replaced={}).environment)
+    return dict(program_of(pod_with(*env, **container), configs={}, replaced={}).environment)
 
 
 def test_tf_config_differs_from_the_clusters_in_addresses_alone(addresses: Addresses) -> None:
@@ -73,44 +72,10 @@ def test_what_names_no_service_stays(addresses: Addresses, text: str) -> None:
     assert addresses.rewrite(text, "lab") == text
 
 
-def test_variables_refer_to_earlier_ones() -> None:
-    found = environment({"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2 $(NONE) $$(A)"})
-
-    assert found["B"] == "12 $(NONE) $(A)"
-
-
 def test_arguments_refer_to_variables() -> None:
     pod = pod_with({"name": "A", "value": "1"}, args=["--a=$(A)"])
 
     assert program_of(pod, configs={}, replaced={}).command[1:] == ("--a=1",)
-
-
-def test_variables_come_from_configmaps_secrets_and_the_pod() -> None:
-    found = environment(
-        {"name": "SKY", "valueFrom": {"configMapKeyRef": {"name": "colors", "key": "sky"}}},
-        {"name": "DOOR", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "door"}}},
-        {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-        {"name": "TEAM", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['team']"}}},
-        {"name": "LOST", "valueFrom": {"configMapKeyRef": {"name": "none", "key": "x", "optional": True}}},
-        envFrom=[
-            {"configMapRef": {"name": "colors"}, "prefix": "the_"},
-            {"secretRef": {"name": "no", "optional": True}},
-        ],
-    )
-
-    assert {name: found.get(name) for name in ("SKY", "DOOR", "POD", "TEAM", "LOST", "the_sky")} == {
-        "SKY": "blue",
-        "DOOR": "1234",
-        "POD": "qcnn-worker-0",
-        "TEAM": "blue",
-        "LOST": None,
-        "the_sky": "blue",
-    }
-
-
-def test_a_missing_configmap_is_named() -> None:
-    with pytest.raises(CannotStartError, match="ConfigMap storage does not exist"):
-        environment(envFrom=[{"configMapRef": {"name": "storage"}}])
 
 
 def test_the_trainers_image_stands_for_this_pythons_trainer() -> None:

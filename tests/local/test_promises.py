@@ -5,12 +5,8 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
-from tests.local.laptop import REPOSITORY, Laptop, toy_job
+from tests.local.laptop import ENDLESS, REPOSITORY, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 def test_no_limit_of_memory_is_enforced_and_a_security_context_has_no_effect(laptop: Laptop) -> None:
@@ -45,20 +41,9 @@ def test_the_folder_of_a_run_holds_what_the_docs_list(laptop: Laptop) -> None:
     assert len(logs) == 2
 
 
-def test_a_run_that_is_not_named_is_the_one_that_wrote_last(laptop: Laptop) -> None:
-    laptop.write(toy_job(epochs=1, name="zebra"), name="first.yaml")
-    laptop.write(toy_job(epochs=1, name="ant"), name="second.yaml")
-    for file in ("first.yaml", "second.yaml"):
-        assert laptop.qtj("run", file).code == 0
-    os.utime(laptop.artifacts("zebra") / "job.json", (1, 1))
-
-    assert laptop.qtj("status", "-o", "name").output == "ant/1\n"
-
-
 def test_a_third_interrupt_ends_the_run_at_once_and_nothing_is_left(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, "--deaf"))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     supervisor = int(Path(f"/proc/{laptop.worker(0)}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(supervisor, signal.SIGSTOP)  # nobody can kill its program while it stands still
 
@@ -73,50 +58,6 @@ def test_a_third_interrupt_ends_the_run_at_once_and_nothing_is_left(laptop: Lapt
 
     assert ended.code == 130
     wait_until(lambda: not laptop.processes(), seconds=20)
-
-
-@pytest.mark.parametrize("flags", [(), ("--resume",)])
-def test_a_run_that_is_under_way_is_refused(laptop: Laptop, flags: tuple[str, ...]) -> None:
-    laptop.write(toy_job(ENDLESS, workers=1))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
-
-    refused = laptop.qtj("run", "job.yaml", *flags, "--dry-run")
-    beside = laptop.qtj("run", "job.yaml", "--fresh", "--dry-run")
-    running.interrupt()
-    running.end()
-
-    assert (refused.code, beside.code) == (2, 0)
-    assert "toy/1 is active in " in refused.errors
-    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in beside.output
-
-
-def test_a_failed_job_starts_over_unless_it_is_resumed(laptop: Laptop) -> None:
-    laptop.write(toy_job(3, "--break-after", "1", workers=1))
-    assert laptop.qtj("run", "job.yaml").code == 1
-
-    fresh, resumed = (laptop.qtj("run", "job.yaml", "--dry-run", *flags) for flags in ((), ("--resume",)))
-
-    assert "toy  starts over; toy/1 failed, and --resume would continue it" in fresh.output
-    assert f"record     {laptop.folder / 'qtj-artifacts/toy/2'}" in fresh.output
-    assert f"record     {laptop.folder / 'qtj-artifacts/toy/1'}" in resumed.output
-
-
-def test_prune_keeps_as_many_runs_as_it_is_told_and_those_under_way(laptop: Laptop) -> None:
-    laptop.write(toy_job(epochs=1, workers=1, inference=None))
-    for _ in range(3):
-        assert laptop.qtj("run", "job.yaml").code == 0
-    laptop.write(toy_job(ENDLESS, workers=1, inference=None))
-    running = laptop.start("run", "job.yaml")
-    wait_until((laptop.artifacts(run=4) / "job.json").exists)
-
-    pruned = laptop.qtj("prune", "--keep", "2", "--yes")
-    listed = laptop.qtj("list", "-o", "name").output.split()
-    running.interrupt()
-    running.end()
-
-    assert pruned.code == 0, pruned.errors
-    assert listed == ["toy/2", "toy/3", "toy/4"]
 
 
 def test_a_dry_run_names_the_memory_that_a_job_needs_and_a_file_of_examples_that_is_not_there(laptop: Laptop) -> None:

@@ -4,10 +4,8 @@ import os
 import shlex
 import signal
 
-from tests.local.laptop import QTJ, Laptop, toy_job
+from tests.local.laptop import ENDLESS, QTJ, Laptop, toy_job
 from tools.background import wait_until
-
-ENDLESS = 100_000
 
 
 def test_a_job_trains_on_two_workers_and_inference_measures_its_weights(laptop: Laptop) -> None:
@@ -103,25 +101,11 @@ def test_two_runs_at_once_do_not_meet(laptop: Laptop) -> None:
     assert [each.status["phase"] for each in ended] == ["Complete", "Complete"], ended
 
 
-def test_a_second_interrupt_kills_programs_that_do_not_listen(laptop: Laptop) -> None:
-    laptop.write(toy_job(ENDLESS, "--deaf"))
-    running = laptop.start("run", "job.yaml", "-o", "json")
-    wait_until(laptop.trains)
-
-    running.interrupt()
-    wait_until(lambda: laptop.record()["spec"].get("suspend"))
-    running.interrupt()
-
-    assert running.end(seconds=20).code == 130  # the grace period is 30 s
-    assert laptop.processes() == {}
-
-
 def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(laptop: Laptop) -> None:
     job = toy_job(ENDLESS, "--deaf")
     job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
     laptop.write(job)
-    running = laptop.start("run", "job.yaml", "-o", "json")
-    wait_until(laptop.trains)
+    running = laptop.training("-o", "json")
 
     running.interrupt()
     ended = running.end(seconds=25)
@@ -147,15 +131,6 @@ def test_nothing_outlives_a_run_that_was_killed_and_the_job_can_be_resumed(lapto
     assert not (laptop.artifacts() / "logs/toy-worker-0.2.log").read_text().startswith("begins after epoch 0")
 
 
-def test_grandchildren_go_with_their_program(laptop: Laptop) -> None:
-    laptop.write(toy_job(2, "--grandchild"))
-
-    ended = laptop.qtj("run", "job.yaml")
-
-    assert ended.code == 0, ended.errors
-    assert laptop.processes() == {}
-
-
 def test_a_deadline_fails_the_job_and_ends_its_programs(laptop: Laptop) -> None:
     laptop.write(toy_job(ENDLESS, runPolicy={"activeDeadlineSeconds": 2}))
 
@@ -176,22 +151,10 @@ def test_a_job_that_is_suspended_by_its_author_starts_nothing(laptop: Laptop) ->
     assert not laptop.artifacts().exists()
 
 
-def test_a_folder_needs_no_volume_on_one_machine(laptop: Laptop) -> None:
-    laptop.write(toy_job(artifacts={"uri": "file:///data/toy"}))
-
-    ended = laptop.qtj("run", "job.yaml", "-o", "json")
-
-    assert ended.code == 0, ended.errors
-    assert ended.status["weights"]["uri"] == (laptop.artifacts() / "weights.h5").as_uri()
-    assert ended.job["spec"]["artifacts"] == {"uri": "file:///data/toy"}
-
-
 def test_a_log_that_cannot_be_written_costs_the_log_and_not_the_training(laptop: Laptop) -> None:
     laptop.write(toy_job(epochs=30))
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
-    running.interrupt()
-    running.end()
+    running = laptop.training()
+    running.stop()
     (laptop.artifacts() / "logs/toy-worker-1.2.log").mkdir()
 
     ended = laptop.qtj("run", "job.yaml", "-o", "json")
@@ -204,8 +167,7 @@ def test_what_a_run_does_another_way_is_said_first(laptop: Laptop) -> None:
     job = toy_job(ENDLESS)
     job["spec"]["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "fetch:1"}]
     laptop.write(job, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
-    running = laptop.start("run", "job.yaml")
-    wait_until(laptop.trains)
+    running = laptop.training()
     running.interrupt()
     said = running.end().output
 

@@ -32,8 +32,7 @@ def test_the_worker_that_sleeps_is_named(laptop: Laptop) -> None:
     [straggler] = found["stragglers"]
     wait_until(lambda: events(laptop))
     status = laptop.qtj("status", "slow").output
-    running.interrupt()
-    running.end()
+    running.stop()
 
     assert straggler["replica"] == "worker-1"
     assert straggler["ownSeconds"] > 0.4 > 2 * straggler["peerSeconds"]

@@ -1,11 +1,12 @@
-"""What no program can be given, and what is no program: a sentence before anything is started."""
+"""What no program can be given, what is no program, and what the system does not start: a sentence."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from qtj.local.program import CannotStartError, program_of
+from qtj.local.program import CannotStartError, not_started, program_of
 from tests.local.test_program import pod_with
 
 LONG = "x" * 200_000
@@ -15,6 +16,7 @@ def refusal(*env: dict[str, Any], configs: dict[tuple[str, str], Any] | None = N
     """Returns why a container cannot run here."""
     with pytest.raises(CannotStartError) as refused:
         program_of(pod_with(*env, **container), configs=configs or {}, replaced={})
+    assert refused.value.reason.startswith(("CreateContainer", "StartError"))
     return str(refused.value)
 
 
@@ -55,6 +57,7 @@ def test_the_longest_variable_that_linux_allows_is_allowed() -> None:
     ("container", "sentence"),
     [
         ({"args": ["a\0b"]}, "argument 1 of the container trainer has a NUL character"),
+        ({"args": ["\udcff\ud800"]}, "argument 1 of the container trainer has a character that cannot be encoded"),
         ({"args": [LONG]}, "argument 1 of the container trainer has 200000 bytes"),
         ({"command": ["py\0thon"]}, "argument 0 of the container trainer has a NUL character"),
         ({"command": [""]}, 'the program "" of the container trainer is not on this machine'),
@@ -91,3 +94,30 @@ def test_numbers_of_a_configmap_are_text() -> None:
     environment = program_of(pod, configs={("ConfigMap", "c"): {1: 2}}, replaced={}).environment  # type: ignore[dict-item]  # as YAML reads them
 
     assert (environment["the_1"], environment["B"]) == ("2", "2")
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [
+        (errno.ENOENT, "it, workingDir or the program in its first line does not exist: correct the container's"),
+        (errno.EACCES, "this user may not run it or enter workingDir: correct the permissions"),
+        (errno.ENOEXEC, "it is neither a program of this machine nor a script: begin a script with a line like #!/bin"),
+        (errno.E2BIG, "all variables and arguments together are longer than this machine allows: pass them in a file"),
+        (errno.EIO, "Input/output error: correct the container's command"),
+    ],
+)
+def test_a_refusal_that_would_come_again_says_what_to_do(number: int, why: str) -> None:
+    refused = not_started("/bin/train", number)
+
+    assert isinstance(refused, CannotStartError)
+    assert str(refused).startswith(f"/bin/train cannot be started: {why}")
+    assert refused.reason == "StartError"
+
+
+@pytest.mark.parametrize("number", [errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE])
+def test_what_is_short_now_may_be_there_later(number: int) -> None:
+    refused = not_started("/bin/train", number)
+
+    assert isinstance(refused, OSError)
+    assert refused.errno == number
+    assert refused.strerror

@@ -1,18 +1,14 @@
 """`qtj run` on a real terminal: narrow, resized, without colours, in a poor encoding, and gone."""
 
 import json
-import os
 import re
-import subprocess
 
 import pytest
 
 from tools.background import wait_until
 
-from .laptop import QTJ, Laptop, toy_job
+from .laptop import ENDLESS, Laptop, toy_job
 from .terminal import Screen, Terminal, start_on
-
-ENDLESS = 100_000
 
 
 def shown(laptop: Laptop, terminal: Terminal, **environment: str) -> Screen:
@@ -91,21 +87,6 @@ def test_a_poor_terminal_shows_a_run_to_its_end(
         assert not re.search(rb"\x1b\[[0-9;]*3[0-9]m", terminal.written)
     if "TERM" in environment:
         assert b"\x1b" not in terminal.written
-
-
-def test_a_run_without_a_reader_goes_on_to_its_end(laptop: Laptop) -> None:
-    laptop.write(toy_job())
-    reader, writer = os.pipe()
-    os.close(reader)
-
-    running = subprocess.run(
-        [*QTJ, "run", "job.yaml"], cwd=laptop.folder, env=laptop.environment(),
-        stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=100,
-    )  # fmt: skip
-    os.close(writer)
-
-    assert (running.returncode, running.stderr) == (0, b"")
-    assert laptop.record()["status"]["phase"] == "Complete"
 
 
 def test_lines_without_a_terminal_are_few_however_fast_the_epochs(laptop: Laptop) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from socket import AF_UNIX, socket
 from typing import Any
 
 import pytest
 
-from qtj.local.termination import termination_message
+from qtj.local.podstatus import termination_message
 
 FALLBACK: dict[str, Any] = {"terminationMessagePolicy": "FallbackToLogsOnError"}
 
@@ -54,14 +56,26 @@ def test_bytes_that_are_no_text_are_replaced(file: Path) -> None:
     assert message(file) == "caf\N{REPLACEMENT CHARACTER}"
 
 
-def test_a_fifo_is_not_waited_for(file: Path) -> None:
-    os.mkfifo(file)
+def bind_socket(path: Path) -> None:
+    with socket(AF_UNIX) as listening:
+        listening.bind(str(path))
 
-    assert message(file) == ""
 
-
-def test_a_folder_is_no_message(file: Path) -> None:
-    file.mkdir()
+@pytest.mark.parametrize(
+    "make",
+    [
+        os.mkfifo,
+        Path.mkdir,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.symlink_to(path),
+        bind_socket,
+    ],
+)
+def test_what_is_no_file_is_no_message_and_is_not_waited_for(
+    file: Path, make: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)  # a path of a socket is short
+    make(Path(file.name))
 
     assert message(file, **FALLBACK) == "the log"
 

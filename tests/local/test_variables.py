@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj.local.startable import CannotStartError
-from qtj.local.variables import as_text, expanded, group_address, variables_of
+from qtj.local.variables import CannotStartError, as_text, expanded, group_address, variables_of
 
 CONFIGS = {("ConfigMap", "colors"): {"sky": "blue", "depth": "5"}, ("Secret", "keys"): {"door": "1234"}}
 POD = {

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import ENDLESS, Laptop, toy_job
 from tests.python.kernel import Kernel, run_cells
 from tools.background import wait_until
 
 # jupyter_core leaves its event loop to the end of the process.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
-ENDLESS = 100_000
 PROGRAM = """\
 import numpy as np
 from qtj_trainer import Program

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +9,11 @@ import pytest
 import yaml
 
 import qtj
-from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api, use_kubeconfig
+from tests.cli.fake_api import JOBS, MAPS, FakeApi, use_kubeconfig
 from tests.cli.good_job import GOOD
 
 STORE = "pvc://results"
 FORBIDDEN = 'configmaps is forbidden: User "me" cannot create resource "configmaps" in API group "" in the namespace'
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    monkeypatch.chdir(tmp_path)
-    use_kubeconfig(monkeypatch, tmp_path / "kubeconfig")
-    (tmp_path / "train.py").write_text("import layers\n")
-    (tmp_path / "layers.py").write_text("")
-    with fake_api(tmp_path / "kubeconfig") as api:
-        yield api
 
 
 def job_of(api: FakeApi, name: str = "train") -> dict[str, Any]:

@@ -11,11 +11,9 @@ import pytest
 
 import qtj
 from tests.docs.blocks import blocks
-from tests.local.laptop import Laptop, toy_job
+from tests.local.laptop import ENDLESS, Laptop, toy_job
 from tools.background import wait_until
 from tools.docs.files import ROOT
-
-ENDLESS = 100_000
 
 PROGRAM = """\
 import json, os, pathlib, sys

@@ -1,11 +1,8 @@
 """Tables and handles, as a text and in a notebook."""
 
-import sys
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]
-import pytest
 
 import qtj
 from tests.local.laptop import Laptop, toy_job
@@ -36,16 +33,7 @@ def test_an_empty_table_says_so() -> None:
     assert (repr(qtj.Table()), qtj.Table().columns, len(pd.DataFrame(qtj.Table()))) == ("no rows", [], 0)
 
 
-def test_a_notebook_shows_a_job_again_and_again(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    display = SimpleNamespace(
-        HTML=lambda text: text,
-        display=lambda text, display_id: SimpleNamespace(update=shown.append),
-    )
-    ipython: Any = ModuleType("IPython")
-    ipython.get_ipython = lambda: SimpleNamespace(kernel=None)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
+def test_a_notebook_shows_a_job_again_and_again(laptop: Laptop, shown: list[str]) -> None:
     laptop.write(toy_job(10))
 
     qtj.Job.from_file("job.yaml").run().follow()

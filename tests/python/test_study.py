@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]
@@ -137,18 +136,8 @@ def test_ctrl_c_stops_the_runs_and_the_same_call_goes_on(laptop: Laptop) -> None
 
 
 def test_a_notebook_shows_the_table_again_and_again(
-    job: qtj.Job, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    job: qtj.Job, shown: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shown: list[str] = []
-    display = SimpleNamespace(
-        HTML=lambda text: text,
-        display=lambda text, display_id: SimpleNamespace(update=shown.append),
-    )
-    ipython: Any = ModuleType("IPython")
-    ipython.get_ipython = lambda: SimpleNamespace(kernel=None)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-
     qtj.Study(job, RATES, metric="mse").run(parallel=1)
 
     assert len(shown) > 1

@@ -1,7 +1,6 @@
 """A study on a cluster, from Python, with an API server that has one answer for each request."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,11 @@ import pytest
 import qtj
 from qtj.studies import on_cluster as study_on_cluster
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
-from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api, use_kubeconfig
+from tests.cli.fake_api import JOBS, MAPS, FakeApi
 from tests.study.studies import trial
 
 STUDIES = "quantumtrainingstudies"
 ENDED = [trial(1, 0.1, 0, mse=0.2), trial(2, 0.2, 0, mse=0.4), trial(3, 0.1, 1, mse=0.3), trial(4, 0.2, 1, mse=0.5)]
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    monkeypatch.chdir(tmp_path)
-    use_kubeconfig(monkeypatch, tmp_path / "kubeconfig")
-    (tmp_path / "train.py").write_text("print(1)\n")
-    with fake_api(tmp_path / "kubeconfig") as api:
-        yield api
 
 
 def submitted(namespace: str | None = None) -> qtj.StudyHandle:

@@ -18,7 +18,7 @@ def summary(statements: int, lines: int, branches: int = 0, taken: int = 0) -> d
     ("path", "package"),
     [
         ("operator/qtj/local/store.py", "qtj.local"),
-        ("operator/qtj/retry.py", "qtj"),
+        ("operator/qtj/control.py", "qtj"),
         ("trainer/qtj_simulator/fused/plan.py", "qtj_simulator.fused"),
     ],
 )

@@ -11,8 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from qtj.checks.arguments import argument_mistakes
 from qtj.checks.program import program_mistakes
-from qtj.files.attribution import attributed
-from qtj.files.documents import Document, File
+from qtj.files.documents import Document, File, attributed
 from qtj.local.rehearsal import Rehearsal, rehearse
 from qtj.rules.mistakes import NO_NAME, NO_SPEC, UNKNOWN_TO_KUBERNETES, Mistake, Path, causes, mistake_line
 from qtj.rules.pod import metadata_mistakes, template_mistakes

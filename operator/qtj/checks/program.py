@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from qtj.files.documents import Document
-from qtj.script.requirements import other_files, requirements_in
+from qtj.script.program import other_files, requirements_in
 from qtj_operator.api.program import Program
 from qtj_operator.api.requirements import Requirements
 

@@ -90,8 +90,8 @@ def convert(
 def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
     """Let a failed job on a cluster continue from its last checkpoint: raises its spec.retry."""
     with input_checked(), needs_extra("operator", "retry"):
+        from qtj.control import retry_job
         from qtj.local.hidden import shown
-        from qtj.retry import retry_job
 
         retried = retry_job(job, namespace, dry_run=dry_run)
         print_stdout(formatted([shown(retried.job)], output) if output else retried.sentence)

@@ -17,7 +17,7 @@ def list_runs(job: OneJob = None, output: Output = None) -> None:
     """List the runs of this folder, with the phase of each."""
     with input_checked():
         from qtj.local.hidden import shown
-        from qtj.runs.listing import note_on_unlisted, recorded_runs, runs_table
+        from qtj.runs.summary import note_on_unlisted, recorded_runs, runs_table
 
         runs = recorded_runs(job)
         if output:
@@ -53,8 +53,8 @@ def stop(
 ) -> None:
     """Suspend an active run: its programs store a checkpoint, and `qtj run` of its file continues from there."""
     with input_checked():
+        from qtj.runs.attach import stop_run
         from qtj.runs.folders import find_run
-        from qtj.runs.stop import stop_run
 
         print_stdout(stop_run(find_run(run, artifacts), at_once=now))
 

@@ -1,16 +1,15 @@
-"""YAML files with jobs: their objects, and the line of each field."""
+"""YAML files with jobs: their text, their objects, and the line or the `--set` of each field."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 import yaml
 
-from qtj.files.config_data import KINDS, read_config
-from qtj.files.config_digests import digests_of
+from qtj.files.config_data import KINDS, digests_of, read_config
 from qtj.files.settings import Setting
-from qtj.files.source import STDIN, display_name, read_text
 from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.errors import InputError
@@ -20,13 +19,33 @@ from qtj_operator.api.reading import dotted
 from qtj_operator.api.spelling import nearest
 from qtj_operator.api.study import STUDY_KIND
 
-__all__ = ["Document", "Documents", "File", "documents_in", "file_of", "read_documents", "read_file", "with_settings"]
+__all__ = [
+    "STDIN",
+    "Document",
+    "Documents",
+    "File",
+    "attributed",
+    "display_name",
+    "documents_in",
+    "file_of",
+    "read_documents",
+    "read_file",
+    "read_text",
+    "with_settings",
+]
 
 FieldPath = Sequence[int | str]
 """Where a field is: names in objects and indexes in lists."""
 
 _NAMESPACE = "default"
 _TFJOB = "TFJob"
+
+
+R = TypeVar("R")
+STDIN = "-"
+"""The file name that means stdin."""
+_MOST_BYTES = 3 * 1024 * 1024
+"""The most that an API server reads of one request: `MaxRequestBodyBytes` of apiserver's `NewConfig`."""
 
 
 @dataclass(slots=True)
@@ -254,3 +273,83 @@ def _locate(node: yaml.Node, path: FieldPath) -> tuple[int, yaml.Node | None]:
         else:
             return line + 1, None
     return line + 1, node
+
+
+def attributed(check: Callable[[Document], R], document: Document) -> R:
+    """Returns the result of a check of a job.
+
+    Raises:
+        InputError: There are mistakes. A mistake that disappears without one of the --set options names that option
+            instead of a line of the file.
+    """
+    try:
+        return check(document)
+    except InputError as problem:
+        lines = str(problem).split("\n")
+    raise InputError("\n".join(_attributed(check, document, lines)))
+
+
+def _attributed(check: Callable[[Document], object], document: Document, lines: Sequence[str]) -> Iterator[str]:
+    without = {setting.name: _mistakes_without(check, document, setting) for setting in document.settings}
+    for line in lines:
+        of_file = line.startswith(f"{document.file}:")
+        # Without the option, other mistakes may hide this one. Then the option may not be the cause.
+        option = next((name for name, left in without.items() if line not in left and set(left) <= set(lines)), None)
+        yield f"{option}: {line.partition(': ')[2]}" if of_file and option else line
+
+
+def _mistakes_without(check: Callable[[Document], object], document: Document, setting: Setting) -> Sequence[str]:
+    kept = [each for each in document.settings if each is not setting]
+    try:
+        check(with_settings(document, kept))
+    except InputError as problem:
+        return str(problem).split("\n")
+    return ()
+
+
+def display_name(path: Path) -> str:
+    """Returns the name of a file in messages."""
+    return "<stdin>" if str(path) == STDIN else str(path)
+
+
+def read_text(path: Path) -> str:
+    """Returns the text of a file.
+
+    Raises:
+        InputError: It cannot be read, is too large, or is not text.
+    """
+    name = display_name(path)
+    if str(path) == STDIN and sys.stdin is None:
+        raise InputError(f"{name}: it is closed: name a file")
+    try:
+        if str(path) == STDIN:
+            raw = _read(sys.stdin.buffer)
+        else:
+            with path.open("rb") as file:
+                raw = _read(file)
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{name}: this is a folder: name the file in it") from None
+    except OSError as problem:
+        raise InputError(f"{name}: it cannot be read ({problem.strerror})") from None
+    except ValueError:  # a NUL in the name
+        raise InputError(f"{name!r}: no file can have this name") from None
+    if len(raw) > _MOST_BYTES:
+        raise InputError(
+            f"{name}: this has more than {_MOST_BYTES // 1024**2} MiB, which no API server takes: shorten it"
+        )
+    return _decoded(name, raw)
+
+
+def _read(file: BinaryIO) -> bytes:
+    """Reads to the end, or one byte more than is allowed: /dev/zero has no end."""
+    return file.read(_MOST_BYTES + 1)
+
+
+def _decoded(name: str, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        raise InputError(f"{name}:{line}: this is not text in UTF-8: save the file as UTF-8") from None

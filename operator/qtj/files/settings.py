@@ -57,7 +57,7 @@ class Setting:
             raise InputError(f"--set {visible(text)}: write PATH=VALUE, for example {_EXAMPLE}")
         path = tuple(int(t["index"]) if t["index"] else t["name"] or t["quoted"] for t in tokens)
         if path[0] not in _ROOTS or len(path) == 1:
-            what = f"a path begins with metadata. or spec., for example {_EXAMPLE}{_instead(path[0])}"
+            what = f"a path begins with metadata. or spec., for example {_EXAMPLE}{meant(path[0], _ROOTS)}"
             raise InputError(f"--set {visible(text)}: {what}")
         node = _node_of(text, value)
         return cls(text, path, None if node is None else value_of(node), node)
@@ -96,10 +96,6 @@ class Setting:
 
 
 _EXAMPLE = "spec.replicaSpecs.Worker.replicas=4"
-
-
-def _instead(root: int | str) -> str:
-    return meant(root, _ROOTS)
 
 
 def _node_of(text: str, value: str) -> yaml.Node | None:

@@ -20,15 +20,15 @@ A folder that is not empty and has no `.qtj-run` is not ours: nothing in it is r
 import fcntl
 import json
 import os
+import re
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from qtj.local.hidden import recorded
-from qtj.local.locks import locked
-from qtj.local.logfiles import in_order
 from qtj.local.records import is_record, moved
 from qtj_contract.progress_log import append_line
 from qtj_contract.stored_source import FOLDER as SOURCE
@@ -36,7 +36,16 @@ from qtj_contract.whole_file import growing, read_regular, write_whole
 from qtj_operator.api.names import LABEL_ATTEMPT
 from qtj_operator.controller.client import Object
 
-__all__ = ["EVENTS", "OUTPUT", "Folder", "FolderError"]
+__all__ = [
+    "EVENTS",
+    "OUTPUT",
+    "WAIT_SECONDS",
+    "Folder",
+    "FolderError",
+    "locked",
+    "log_place",
+    "natural_key",
+]
 
 T = TypeVar("T")
 
@@ -48,6 +57,10 @@ _STOP = ".stop"
 _KILL = "kill"
 _LOGS = "logs"
 _PROGRAM = "program"
+_OF_REPLICA = re.compile(r"(?P<pod>.+)\.(?P<attempt>[0-9]+)")
+
+WAIT_SECONDS = 1.0
+"""How long to try to get a lock: a process that only checks it holds it for a moment."""
 
 
 class FolderError(Exception):
@@ -259,8 +272,8 @@ class Folder:
 
     @property
     def logs(self) -> list[Path]:
-        """The logs: by attempt and replica, those of inference last."""
-        return in_order(path for path in (self.path / _LOGS).glob("*.log") if path.is_file())
+        """The logs by attempt, then by replica; those of inference, which have no attempt, come last, oldest first."""
+        return sorted((path for path in (self.path / _LOGS).glob("*.log") if path.is_file()), key=_place)
 
     def log(self, pod: Object) -> Callable[[bytes], None]:
         """Returns a function that writes to the log of a pod; output is lost if the disk is full."""
@@ -313,3 +326,40 @@ class Folder:
 def _append(path: Path, data: bytes) -> None:
     with suppress(OSError), growing(path) as file:
         file.write(data)
+
+
+def locked(descriptor: int) -> None:
+    """Takes the lock.
+
+    Raises:
+        BlockingIOError: Another process holds it.
+        OSError: The file system has no locks.
+    """
+    last = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > last:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def natural_key(name: str) -> list[str | int]:
+    """Returns the text and the numbers of a name in turn, so that two names can be compared."""
+    return [int(each) if each.isdecimal() else each for each in re.split("([0-9]+)", name)]
+
+
+def log_place(name: str) -> tuple[bool, int, list[str | int]]:
+    """Returns the place of a log by its name: whether it is of inference, the attempt, and the replica."""
+    of_replica = _OF_REPLICA.fullmatch(name)
+    pod, attempt = (of_replica["pod"], int(of_replica["attempt"])) if of_replica else (name, 0)
+    return of_replica is None, attempt, natural_key(pod)
+
+
+def _place(path: Path) -> tuple[bool, float, list[str | int], str]:
+    """Orders logs by their names alone: a copy of a folder keeps these, but not the times of its files."""
+    infers, attempt, natural = log_place(path.stem)
+    return (True, path.stat().st_mtime, [], path.stem) if infers else (False, attempt, natural, path.stem)

@@ -22,8 +22,7 @@ from pathlib import Path
 
 from qtj.local import launch
 from qtj.local.forkable import imports_of
-from qtj.local.loopback import confined
-from qtj.local.program import TRAINER, ProcessSpec, base_environment
+from qtj.local.program import TRAINER, ProcessSpec, base_environment, confined
 from qtj_contract import Env
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.controller.client import Object
@@ -32,7 +31,7 @@ from qtj_operator.manifests.tf_config import PROCESS_GROUP
 __all__ = ["MARK", "Child", "ForkServer", "fork_server_for", "new_mark"]
 
 MARK = "QTJ_RUN"
-"""A variable that marks the processes of a run: see `qtj.local.supervisors`."""
+"""A variable that marks the processes of a run: see `qtj.local.process`."""
 
 _ROOM = 8192
 """The most bytes of the command of a forked program, and of the variables that it has beside those of the server."""

@@ -2,22 +2,32 @@
 
 That of an index of packages or of a proxy often has one. A record is for the next run, which has the file with the job.
 So the record needs no such value, only whether it is still the same: it has a digest that is made with the key of this
-user. A page has neither.
+user: who has the folder of a run cannot try values without it. A page has neither.
 """
 
+import hashlib
+import hmac
+import json
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from qtj.local.key import keyed_digest
 from qtj.local.records import without_digest
 from qtj_contract.secret_names import has_password, is_secret
 
-__all__ = ["recorded", "recorded_spec", "restored", "shown", "shown_spec"]
+__all__ = ["keyed_digest", "recorded", "recorded_spec", "restored", "shown", "shown_spec"]
 
 _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which `kubectl apply` keeps a copy of the whole object."""
 
 Hide = Callable[[str, str], str]
+
+
+_BYTES = 32
+_LENGTH = 16
 
 
 def shown(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,3 +93,49 @@ def _variable(one: Any, hide: Hide) -> Any:
     if not isinstance(one, Mapping) or not one.get("value") or not is_secret(str(one.get("name"))):
         return _without(one, hide)
     return {**one, "value": hide(str(one["name"]), str(one["value"]))}
+
+
+def keyed_digest(value: object) -> str:
+    """Returns a digest of what JSON can express, which is the same in each process of this user.
+
+    Where the key cannot be stored, it is another one in each process: what is compared with it then counts as changed.
+    """
+    text = json.dumps(value, sort_keys=True).encode()
+    return hmac.new(_key(_place()), text, hashlib.sha256).hexdigest()[:_LENGTH]
+
+
+def _place() -> Path | None:
+    """Returns the file of the key (XDG Base Directory Specification: state of a user); None without a home."""
+    with suppress(RuntimeError):
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "qtj" / "key"
+    return None
+
+
+@cache
+def _key(path: Path | None) -> bytes:
+    new = os.urandom(_BYTES)
+    if path is None:
+        return new
+    try:
+        _make(path, new)
+        key = path.read_bytes()
+    except OSError:
+        return new
+    return key if len(key) == _BYTES else new
+
+
+def _make(path: Path, key: bytes) -> None:
+    """Makes the file, whole, unless it exists: of several processes, one wins.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(FileExistsError):
+        with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(key)
+        os.link(unfinished, path)
+    unfinished.unlink(missing_ok=True)

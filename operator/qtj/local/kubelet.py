@@ -24,13 +24,11 @@ from typing import Any
 from qtj.local.addresses import Addresses, NoFreePortError
 from qtj.local.fork_server import ForkServer
 from qtj.local.objects import grace_of
-from qtj.local.podstatus import conditions, ended, running
+from qtj.local.podstatus import conditions, ended, running, termination_message
 from qtj.local.probes import Prober
-from qtj.local.process import Process
+from qtj.local.process import Process, Supervisors
 from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.store import Change, ClusterStore
-from qtj.local.supervisors import Supervisors
-from qtj.local.termination import termination_message
 from qtj.local.variables import group_address
 from qtj_contract import Env
 from qtj_operator.api.job import METRICS_PORT, main_container

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 
 from qtj.local.addresses import HOST
 from qtj.local.http import get
-from qtj.local.process import Process
+from qtj.local.process import Process, Supervisors
 from qtj.local.program import CannotStartError, ProcessSpec, with_command
-from qtj.local.supervisors import Supervisors
 from qtj_operator.controller.client import Object
 
 __all__ = ["Prober"]

@@ -2,38 +2,101 @@
 
 No image is pulled. The image of this repository's trainer is replaced by `python -m qtj_trainer` in this Python
 environment, as in its Dockerfile; every other container has to name its command.
+
+The ports of programs stay on the loopback interface, by a library of the trainer that each of them preloads: servers of
+TensorFlow listen on all addresses of a machine and run what anybody who connects asks for. A network namespace would
+keep them apart too, but would cut programs off from buckets and trackers.
 """
 
+import errno
 import importlib.util
 import os
+import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import ceil
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from qtj.local.extras import how_to_get_the_trainer
-from qtj.local.loopback import OPEN_PORTS, confined, library
-from qtj.local.startable import CannotStartError, refuse_unstartable
-from qtj.local.unpacked import moved_text
-from qtj.local.variables import Configs, as_text, expanded, variables_of
+from qtj.local.variables import CannotStartError, Configs, as_text, expanded, variables_of
 from qtj_contract import TRACKING, Env
 from qtj_contract.quantities import amount_of
+from qtj_contract.whole_file import write_whole
 from qtj_operator.api.job import is_trainer, main_container
-from qtj_operator.api.program import PROGRAM_FOLDER, PROGRAM_VOLUME
+from qtj_operator.api.program import PROGRAM_FOLDER, PROGRAM_VOLUME, Program
 from qtj_operator.api.requirements import REQUIREMENTS_NAME, SITE
 from qtj_operator.api.template import TRAINER_IMAGE
 from qtj_operator.controller.client import Object
 
-__all__ = ["TRAINER", "CannotStartError", "Configs", "ProcessSpec", "base_environment", "program_of", "with_command"]
+__all__ = [
+    "OPEN_PORTS",
+    "TRAINER",
+    "CannotStartError",
+    "Configs",
+    "ProcessSpec",
+    "base_environment",
+    "confined",
+    "library",
+    "moved_text",
+    "not_started",
+    "program_of",
+    "unpack",
+    "unpacked",
+    "with_command",
+]
+
+OPEN_PORTS = (
+    "ports that a program opens on all addresses can be reached from the network, because this Python environment "
+    "lacks the library qtj_trainer/loopback/libqtj_loopback.so, or its path has a space or a colon"
+)
+
+_VARIABLE = "LD_PRELOAD"
+_SEPARATORS = re.compile(r"[\s:]")
+"""Of the libraries in the variable: see ld.so(8)."""
+
 
 TRAINER = (str(Path(sys.executable).absolute()), "-m", "qtj_trainer")
 """ENTRYPOINT of Dockerfile.trainer, with this Python."""
-
 _ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
 _THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 """The variables from which OpenMP and TensorFlow read the number of their threads."""
+_LONGEST = 32 * os.sysconf("SC_PAGE_SIZE") - 1 if sys.platform == "linux" else None
+"""Bytes of one argument, or of one variable with its name: MAX_ARG_STRLEN of execve(2), without the NUL at the end."""
+_SHORT_OF = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
+"""Resources that may be available later."""
+_ADVICE = {
+    errno.E2BIG: "all variables and arguments together are longer than this machine allows: pass them in a file",
+    errno.ENOEXEC: "it is neither a program of this machine nor a script: begin a script with a line like #!/bin/sh",
+    errno.EACCES: "this user may not run it or enter workingDir: correct the permissions",
+    errno.ENOENT: "it, workingDir or the program in its first line does not exist: correct the container's command",
+}
+_IN_A_POD = re.compile(rf"{re.escape(PROGRAM_FOLDER)}(?=/|$)")
+
+
+@cache
+def library() -> Path | None:
+    """Returns the library; None where it was not built, and where a path like its own cannot be preloaded."""
+    spec = importlib.util.find_spec("qtj_trainer") if sys.platform == "linux" else None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        path = Path(folder, "loopback", "libqtj_loopback.so").absolute()
+        if path.is_file() and not _SEPARATORS.search(str(path)):
+            return path
+    return None
+
+
+def confined(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns an environment in which a program preloads the library, after what it preloads already."""
+    path = library()
+    already = [name for name in _SEPARATORS.split(environment.get(_VARIABLE, "")) if name]
+    if path is None or str(path) in already:
+        return dict(environment)
+    return {**environment, _VARIABLE: ":".join([*already, str(path)])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +162,7 @@ def with_command(program: ProcessSpec, command: Sequence[object], container: str
         CannotStartError: It cannot run here.
     """
     words = [as_text(word) for word in command]
-    refuse_unstartable(container, words, program.environment)
+    _refuse_unstartable(container, words, program.environment)
     return replace(program, command=(_located(program, words[0], container), *words[1:]))
 
 
@@ -191,3 +254,89 @@ def _notes(pod: Object) -> list[str]:
     missing = (mount for mount in mounts if not Path(mount["mountPath"]).exists())
     notes += (f"the volume {each['name']} is not mounted at {each['mountPath']} on this machine" for each in missing)
     return notes if library() else [*notes, OPEN_PORTS]
+
+
+def _refuse_unstartable(container: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Refuses arguments and variables that no program can get.
+
+    Args:
+        container: Its name.
+        command: The program and its arguments.
+        environment: All of its environment.
+
+    Raises:
+        CannotStartError: An argument or a variable is not possible.
+    """
+    owner = f"of the container {container}"
+    for name in environment:
+        if not name or "=" in name:
+            raise _refused(f'the name of the variable "{name}" {owner}', "is empty or has a =")
+    texts = {f"argument {index} {owner}": word for index, word in enumerate(command)}
+    texts |= {f"the variable {name!a} {owner}": f"{name}={value}" for name, value in environment.items()}
+    for what, text in texts.items():
+        if "\0" in text:
+            raise _refused(what, "has a NUL character, which no program can be given")
+        if _LONGEST is not None and _length(what, text) > _LONGEST:
+            raise CannotStartError(
+                "CreateContainerError",
+                f"{what} has {_length(what, text)} bytes, and Linux allows {_LONGEST}: pass it in a file",
+            )
+
+
+def not_started(program: str, number: int) -> Exception:
+    """Returns the exception for a program that the system did not start.
+
+    Args:
+        program: The program.
+        number: The system's error number.
+    """
+    if number in _SHORT_OF:
+        return OSError(number, os.strerror(number))
+    advice = _ADVICE.get(number, f"{os.strerror(number)}: correct the container's command")
+    return CannotStartError("StartError", f"{program} cannot be started: {advice}")
+
+
+def _length(what: str, text: str) -> int:
+    try:
+        return len(os.fsencode(text))
+    except UnicodeEncodeError:
+        raise _refused(what, "has a character that cannot be encoded") from None
+
+
+def _refused(what: str, why: str) -> CannotStartError:
+    return CannotStartError("CreateContainerError", f"{what} {why}: correct it")
+
+
+def unpack(spec: Mapping[str, Any], configs: Configs, folder: Path) -> None:
+    """Writes the files of a job's program, if it has one, into a new folder, in place of an earlier one.
+
+    Args:
+        spec: The job's spec.
+        configs: The available ConfigMaps.
+        folder: The folder.
+
+    Raises:
+        OSError: It cannot be written to.
+    """
+    if not (written := spec.get("program")):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    program = Program.read(written)
+    for name, text in program.files(configs.get(("ConfigMap", program.config_map), {})).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / name, text.encode())
+
+
+@contextmanager
+def unpacked(spec: Mapping[str, Any], configs: Configs) -> Iterator[Path]:
+    """Gives a folder with the files of a job's program, which is removed at the end."""
+    with TemporaryDirectory(prefix="qtj-") as scratch:
+        folder = Path(scratch).resolve() / "program"
+        unpack(spec, configs, folder)
+        yield folder
+
+
+def moved_text(text: str, folder: Path) -> str:
+    """Returns a text with the folder of the program on this machine, in place of that in a pod."""
+    return _IN_A_POD.sub(lambda _: str(folder), text)

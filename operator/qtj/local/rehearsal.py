@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.local.client import MemoryClient
-from qtj.local.natural import natural_key
-from qtj.local.store import ClusterStore
+from qtj.local.folder import natural_key
+from qtj.local.store import ClusterStore, MemoryClient
 from qtj_operator.api.job import Job
 from qtj_operator.api.status import Phase, WeightsStatus
 from qtj_operator.controller.client import Object, Resource

@@ -17,23 +17,24 @@ from datetime import timedelta
 from functools import partial
 
 from qtj.local.addresses import Addresses, PortLease
-from qtj.local.client import MemoryClient
 from qtj.local.folder import Folder, FolderError
 from qtj.local.fork_server import ForkServer
 from qtj.local.hidden import restored
+from qtj.local.http import get
 from qtj.local.jobs import JobController
 from qtj.local.kubelet import Kubelet, Machine
 from qtj.local.pod_record import record_pod
-from qtj.local.poller import LocalPoller
 from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
 from qtj.local.records import is_at_rest, is_over, without_digest
-from qtj.local.store import Change, ClusterStore
+from qtj.local.store import Change, ClusterStore, MemoryClient
+from qtj_contract import PROGRESS_PATH, activity_in
 from qtj_operator.api.job import METRICS_PORT, ReplicaId
 from qtj_operator.api.names import LABEL_JOB, replica_name
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.metrics import Metrics
+from qtj_operator.controller.progress import Poller
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.reconcile import Reconciler, utc_now
 from qtj_operator.controller.runtime import Runtime
@@ -44,6 +45,8 @@ __all__ = ["LocalJob", "Session"]
 _PERIOD_SECONDS = 0.5
 _LEAVE_SECONDS = 5.0
 """How long programs may take to end by themselves once all jobs have ended."""
+_FOLLOWER_SECONDS = 2.0
+_TIMEOUT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,7 @@ class Session:
         self._addresses = Addresses(self._lease, partial(self._store.has, Resource.SERVICES))
         self._controller = JobController(self._store, utc_now)
         self._queue: WorkQueue[Key] = WorkQueue()
-        self._poller = LocalPoller(self._queue.add, self._progress_port, on_activity)
+        self._poller = _LocalPoller(self._queue.add, self._progress_port, on_activity)
         self._remembered = Jobs()
         self._metrics = Metrics(lambda: len(self._queue), self._remembered)
         self._client = MemoryClient(self._store)
@@ -328,15 +331,12 @@ class Session:
         return Machine(
             name=platform.node() or "localhost",
             addresses=self._addresses,
-            artifacts=self._artifacts,
+            artifacts=lambda *key: self._jobs[key].artifacts,
             progress=lambda *key: self._progress[key].path,
             program=lambda *key: self._jobs[key].folder.program,
             log=self._log,
             configs=configs,
         )
-
-    def _artifacts(self, namespace: str, name: str) -> str:
-        return self._jobs[namespace, name].artifacts
 
     def _log(self, pod: Object) -> Callable[[bytes], None]:
         meta = pod["metadata"]
@@ -345,3 +345,35 @@ class Session:
     def _progress_port(self, key: Key, replica: ReplicaId) -> int:
         namespace, job = key
         return self._addresses.port(namespace, replica_name(job, replica.role, replica.index), METRICS_PORT)
+
+
+class _LocalPoller(Poller):
+    """Polls replicas at the local ports of their Services.
+
+    Args:
+        hint: Called with the job whose progress has changed.
+        port: Returns the port of a replica.
+        on_activity: Called with a job and the activity that its leader reports, at every answer.
+    """
+
+    def __init__(
+        self,
+        hint: Callable[[Key], None],
+        port: Callable[[Key, ReplicaId], int],
+        on_activity: Callable[[Key, str], None],
+    ) -> None:
+        super().__init__(hint, _PERIOD_SECONDS, pause=_FOLLOWER_SECONDS)
+        self._port = port
+        self._on_activity = on_activity
+
+    async def fetch(self, key: Key, replica: ReplicaId, address: str) -> bytes | None:
+        """See `Poller.fetch`."""
+        try:
+            answer = await get(f"http://{address}:{self._port(key, replica)}{PROGRESS_PATH}", _TIMEOUT_SECONDS)
+        except TimeoutError:
+            raise
+        except (OSError, ApiError):
+            return None
+        if self.is_leader(key, replica) and (activity := activity_in(answer.body.decode(errors="replace"))) is not None:
+            self._on_activity(key, activity)
+        return answer.body

@@ -4,15 +4,26 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qtj.local.startable import CannotStartError
 from qtj_operator.controller.client import Object
 
-__all__ = ["Configs", "as_text", "expanded", "group_address", "variables_of"]
+__all__ = ["CannotStartError", "Configs", "as_text", "expanded", "group_address", "variables_of"]
 
 Configs = Mapping[tuple[str, str], Mapping[str, str]]
 """Data of ConfigMaps and Secrets, by kind and name."""
 
 _REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^()]+)\)")
+
+
+class CannotStartError(Exception):
+    """A container that cannot run here; the message is one sentence.
+
+    Attributes:
+        reason: The kubelet's reason.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 def variables_of(

@@ -14,7 +14,7 @@ from typing import TextIO
 
 from qtj.cluster.jobs import job_named
 from qtj.cluster.pod_log import read_log
-from qtj.local.logfiles import log_place
+from qtj.local.folder import log_place
 from qtj.monitor.cluster_source import pods_of
 from qtj.monitor.log_filter import log_filter
 from qtj.monitor.log_writer import LogWriter

@@ -9,8 +9,8 @@ from qtj.cluster.jobs import job_named, jobs_in
 from qtj.monitor.events import events_about
 from qtj.monitor.replica import is_unstarted, replicas_of
 from qtj.monitor.snapshot import Snapshot
-from qtj.runs.eta import Eta, estimated_left
 from qtj.runs.status_text import phase_message
+from qtj.runs.timeline import Eta, estimated_left
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_PROBE, MANAGED_BY
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import FINISHED, Phase

@@ -12,10 +12,10 @@ from qtj.local.pod_record import recorded_pods
 from qtj.local.progress_log import progress_history
 from qtj.monitor.replica import replicas_of
 from qtj.monitor.snapshot import Snapshot
-from qtj.runs.eta import Eta, estimated_left
 from qtj.runs.folders import PAGE, RecordedRun, jobs_named
 from qtj.runs.status_text import STOPPING, phase_message
 from qtj.runs.summary import known_progress, shown_phase
+from qtj.runs.timeline import Eta, estimated_left
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.controller.client import Object
 from qtj_operator.core.pod import FINISHED as ENDED

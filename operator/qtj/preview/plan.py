@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from qtj.checks.gpu import asks_for_a_gpu
 from qtj.checks.job import check_file
+from qtj.checks.validate import asks_for_a_gpu
 from qtj.files.documents import read_file
 from qtj.files.settings import Setting
 from qtj.local.rehearsal import Rehearsal

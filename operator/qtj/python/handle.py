@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Event
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from qtj.local.history import INTERRUPTED
 from qtj.monitor.live import job_on
@@ -12,11 +12,11 @@ from qtj.monitor.snapshot import Snapshot, Source
 from qtj.monitor.watch import View, watch, watch_on_stdout
 from qtj.python.apart import apart
 from qtj.python.errors import JobFailedError, NotFinishedError
-from qtj.python.job_html import html_of
-from qtj.python.place import Place
+from qtj.python.here import Here
 from qtj.python.report import Report
-from qtj.python.shown import Cell, Nobody, is_notebook
+from qtj.python.shown import Cell, Nobody, html_of, is_notebook
 from qtj.python.table import Table
+from qtj.report.store import read_any
 from qtj.report.stored import Weights, stored_at, stored_weights
 from qtj.runs.line_view import end_sentence
 from qtj.terminal.errors import InputError, extra_checked
@@ -24,6 +24,9 @@ from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.reading import read_status
 from qtj_report.content import Content
+
+if TYPE_CHECKING:
+    from qtj.python.on_cluster import OnCluster
 
 __all__ = ["Handle"]
 
@@ -35,7 +38,7 @@ class Handle:
         place: Where.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: "Here | OnCluster") -> None:
         self._place = place
 
     @classmethod
@@ -48,8 +51,6 @@ class Handle:
         Raises:
             InputError: There is none.
         """
-        from qtj.python.here import Here
-
         return cls(Here.named(run))
 
     @classmethod
@@ -129,7 +130,7 @@ class Handle:
             InputError: There are none, or they cannot be read.
         """
         status = read_status(self._look().job)
-        return stored_weights(self.name, status.weights, self._place.read)
+        return stored_weights(self.name, status.weights, read_any)
 
     def predictions(self) -> Table:
         """Returns a row for each held-out example: its label, the prediction, and for a class the score.
@@ -142,7 +143,7 @@ class Handle:
             raise InputError(f"{self.name} has no predictions: they come at the end of its inference")
         uri = predictions_uri(status.weights.uri)
         try:
-            found = Predictions.parse(stored_at(uri, "the predictions", self._place.read).decode(errors="replace"))
+            found = Predictions.parse(stored_at(uri, "the predictions", read_any).decode(errors="replace"))
         except ValueError:
             raise InputError(f"{uri} is not what docs/reference/contract.md describes: train again") from None
         return Table(_prediction_rows(found))

@@ -5,6 +5,7 @@ and so that it goes on when the program or the notebook ends.
 """
 
 import asyncio
+import io
 import logging
 import subprocess
 import sys
@@ -19,19 +20,16 @@ from qtj.local.history import History, Run
 from qtj.monitor.local_logs import write_local_logs
 from qtj.monitor.local_source import LocalSource
 from qtj.monitor.snapshot import Source
-from qtj.python.memory import Memory
 from qtj.report.local import run_content
-from qtj.report.store import read_any
+from qtj.runs.attach import stop_run
 from qtj.runs.folders import RecordedRun, run_named
 from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.runs.prune import OldRun, remove_runs
-from qtj.runs.stop import stop_run
 from qtj.runs.summary import shown_phase
 from qtj.terminal.errors import InputError
-from qtj_report.artifacts import Read
 from qtj_report.content import Content
 
-__all__ = ["Command", "Here"]
+__all__ = ["Command", "Here", "Memory"]
 
 T = TypeVar("T")
 
@@ -71,8 +69,21 @@ class Command:
         return Run(job, int(number), self.folder / History().root / job / number)
 
 
+class Memory(io.TextIOWrapper):
+    """A stream in memory that takes text and bytes, as stdout does."""
+
+    def __init__(self) -> None:
+        self._bytes = io.BytesIO()
+        super().__init__(self._bytes, "utf-8", write_through=True)
+
+    @property
+    def text(self) -> str:
+        """What was written."""
+        return self._bytes.getvalue().decode(errors="replace")
+
+
 class Here:
-    """A run on this machine; see `Place`.
+    """A run on this machine, as a handle asks it; `OnCluster` has the same methods.
 
     Args:
         run: The run.
@@ -80,7 +91,7 @@ class Here:
     """
 
     period = _PERIOD_SECONDS
-    read: Read = staticmethod(read_any)
+    """Seconds between two looks."""
 
     def __init__(self, run: Run, command: Command | None = None) -> None:
         self._run = run
@@ -99,29 +110,49 @@ class Here:
 
     @property
     def name(self) -> str:
-        """See `Place.name`."""
+        """Its name on the command line."""
         return self._run.name
 
     def ask(self, look: Callable[[Source], Coroutine[Any, Any, T]]) -> T:
-        """See `Place.ask`."""
+        """Looks at the job.
+
+        Raises:
+            InputError: It is not there, or the cluster does not answer.
+        """
         return asyncio.run(look(self._source))
 
     def content(self) -> Content:
-        """See `Place.content`."""
+        """Returns what a report shows of it.
+
+        Raises:
+            InputError: As in `ask`.
+        """
         return run_content(self._recorded(), datetime.now(UTC))
 
     def logs(self, replica: str | None) -> str:
-        """See `Place.logs`."""
+        """Returns what its replicas wrote.
+
+        Raises:
+            InputError: There is no such log.
+        """
         out = Memory()
         write_local_logs(self._run.job, self._run.folder, replica, out=out)
         return out.text
 
     def suspend(self) -> str:
-        """See `Place.suspend`."""
+        """Ends its programs, which store a checkpoint; returns the sentence of the command.
+
+        Raises:
+            InputError: It is not active, or the API server refuses.
+        """
         return stop_run(self._recorded(), at_once=False)
 
     def resume(self) -> str:
-        """See `Place.resume`."""
+        """Continues it; returns what follows.
+
+        Raises:
+            InputError: It cannot be continued.
+        """
         if self._command is None:
             raise InputError(f"what started {self.name} is not known here: call run() of its Job again")
         last = History(self._run.path.parents[1]).latest(self._run.job)
@@ -134,7 +165,11 @@ class Here:
         return f"{self.name} is resumed: it continues from its last checkpoint"
 
     def delete(self) -> str:
-        """See `Place.delete`."""
+        """Deletes it; returns the sentence of the command.
+
+        Raises:
+            InputError: It is active on this machine, or the API server refuses.
+        """
         remove_runs([OldRun(self._run, shown_phase(self._recorded()), 0)])
         return f"{self.name} is deleted, with all that is in its folder"
 

@@ -1,5 +1,6 @@
 """A job before it runs: from a program, a function or a file."""
 
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,24 +10,30 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
+import yaml
+
+from qtj.files.documents import Documents, documents_in, file_of, read_documents, with_settings
+from qtj.files.settings import Setting
+from qtj.local.history import History
 from qtj.python.apart import apart
 from qtj.python.function import program_of
 from qtj.python.handle import Handle
 from qtj.python.here import Command, Here
-from qtj.python.objects import file_objects, objects_in, program_objects
-from qtj.python.packed import packed
-from qtj.script.documents import NO_OPTIONS, ProgramOptions
-from qtj.script.objects import Resources
-from qtj.script.program import is_program
-from qtj.submit.payload import elsewhere
+from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
+from qtj.script.objects import Resources, Storage, cluster_job, config_map, metadata_of, mounted
+from qtj.script.program import is_program, job_name, read_program
+from qtj.submit.payload import elsewhere, payload_of
 from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.program_source import read_source
+from qtj_operator.api.names import KIND
 from qtj_operator.api.study import STUDY_KIND
 
 if TYPE_CHECKING:
     from qtj.submit.submit import Prepared
 
-__all__ = ["Job"]
+__all__ = ["Job", "submitted"]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,32 +181,31 @@ class Job:
         """
         if self.text:
             with self._script() as script:
-                return objects_in(self.file, packed(script, self.program), self.settings)
+                return _objects_in(documents_in(str(self.file), _packed(script, self.program)), self.settings)
         if is_program(self.file):
-            return program_objects(self.file, self.program, self.settings)
+            file, _ = local_file(self.file, self.program, [Setting.parse(each) for each in self.settings])
+            return [each.manifest for each in file.jobs]
         _check_alone(self.file)
-        return file_objects(self.file, self.settings)
+        return _objects_in(read_documents(self.file), self.settings)
 
     def _command(self) -> Command:
         words, folder = [f"--set={each}" for each in self.settings], Path.cwd()
         if self.text:
             with self._script() as script:
-                return Command(("-", *words), folder, packed(script, self.program))
+                return Command(("-", *words), folder, _packed(script, self.program))
         if not is_program(self.file):
             _check_alone(self.file)
         return Command((str(self.file), *words, *self.program.words), folder)
 
     def _submitted(self, artifacts: str | None, namespace: str | None) -> Handle:
-        with extra_checked("operator", "submit"):
-            from qtj.python.submitted import submitted
-
         prepared = self._prepared(artifacts, namespace)
         if len(prepared.submissions) > 1:
             raise InputError(_several(self.file, len(prepared.submissions)))
         return Handle.on_cluster(*submitted(prepared, namespace))
 
     def _prepared(self, artifacts: str | None, namespace: str | None) -> "Prepared":
-        from qtj.submit.submit import Order, prepare
+        with extra_checked("operator", "submit"):
+            from qtj.submit.submit import Order, prepare
 
         with self._script() as script:
             return prepare(
@@ -224,6 +230,24 @@ class Job:
             script.write_text(self.text, "utf-8")
             _bring_data(script)
             yield script
+
+
+def submitted(prepared: "Prepared", namespace: str | None) -> tuple[str, str]:
+    """Logs what the user should know, and sends one job or study; returns its name and its namespace.
+
+    Args:
+        prepared: The job or the study.
+        namespace: The namespace; None for that of the file or of the context.
+
+    Raises:
+        InputError: The API server refuses, or cannot be reached.
+    """
+    from qtj.submit.submit import submit
+
+    for note in prepared.notes:
+        _log.warning("%s", note)
+    (stored,) = submit(prepared, namespace, dry_run=False)
+    return stored["metadata"]["name"], stored["metadata"]["namespace"]
 
 
 def _bring_data(script: Path) -> None:
@@ -256,8 +280,6 @@ def _words(given: Sequence[object], name: str) -> Sequence[str]:
 
 
 def _check_alone(file: Path) -> None:
-    from qtj.files.documents import file_of, read_documents
-
     read = read_documents(file)
     if any(each.manifest.get("kind") == STUDY_KIND for each in read.objects):
         raise InputError(f"{file} has a study, and a Job is one job: qtj run {file} runs it")
@@ -267,3 +289,40 @@ def _check_alone(file: Path) -> None:
 
 def _several(file: Path, jobs: int) -> str:
     return f"{file} has {jobs} jobs, and a Job is one of them: put each into a file of its own"
+
+
+def _objects_in(read: Documents, settings: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """Returns the objects that were read, the job last.
+
+    Raises:
+        InputError: There is a mistake or no job, or a setting has no place.
+    """
+    if read.mistakes:
+        raise InputError("\n".join(read.mistakes))
+    jobs = [each for each in read.objects if each.manifest.get("kind") == KIND]
+    if not jobs:
+        raise InputError(f"{read.name} has no {KIND}: name a file with one")
+    parsed = [Setting.parse(each) for each in settings]
+    others = [each.manifest for each in read.objects if each.manifest.get("kind") != KIND]
+    return [*others, *(with_settings(each, parsed).manifest for each in jobs)]
+
+
+def _packed(script: Path, options: ProgramOptions) -> str:
+    """Returns a job and the ConfigMap with its program as YAML, for `qtj run -`: it has no folder of its own.
+
+    Raises:
+        InputError: The program cannot be read, is too large, or names a file that is no text.
+    """
+    program = read_program(script, options.arguments, options.requirements)
+    meta = metadata_of(job_name(script, options.name))
+    payload = payload_of(program)
+    for note in payload.notes:
+        _log.warning("%s", note)
+    data = config_map(meta, payload.files)
+    if others := ", ".join(data.get("binaryData", ())):
+        what = "and on this machine only text travels with a function"
+        raise InputError(f"{script.stem} names {others}, {what}: name it by its whole path")
+    storage = Storage(uri=(History().root.absolute() / meta["name"]).as_uri())
+    source = mounted(data["metadata"]["name"], payload.files)
+    job = cluster_job(program, meta, options.workers or 1, None, storage, source)
+    return yaml.safe_dump_all([data, job], sort_keys=False)

@@ -11,11 +11,9 @@ from qtj.monitor.cluster_logs import copy_cluster_logs
 from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.snapshot import Source
 from qtj.monitor.watch import PERIOD_SECONDS
-from qtj.python.memory import Memory
+from qtj.python.here import Memory
 from qtj.report.cluster import content_on_cluster
-from qtj.report.store import read_any
 from qtj_operator.cluster.api import ApiClient
-from qtj_report.artifacts import Read
 from qtj_report.content import Content
 
 __all__ = ["OnCluster"]
@@ -24,7 +22,7 @@ T = TypeVar("T")
 
 
 class OnCluster:
-    """A job of a cluster; see `Place`.
+    """A job of a cluster; see `Here`.
 
     Attributes:
         name: Its name.
@@ -35,14 +33,13 @@ class OnCluster:
     """
 
     period = PERIOD_SECONDS
-    read: Read = staticmethod(read_any)
 
     def __init__(self, name: str, namespace: str | None) -> None:
         self.name = name
         self._namespace = namespace
 
     def ask(self, look: Callable[[Source], Coroutine[Any, Any, T]]) -> T:
-        """See `Place.ask`."""
+        """See `Here.ask`."""
 
         async def asked(client: ApiClient, where: str) -> T:
             return await look(
@@ -52,11 +49,11 @@ class OnCluster:
         return on_cluster(asked, self._namespace)
 
     def content(self) -> Content:
-        """See `Place.content`."""
+        """See `Here.content`."""
         return content_on_cluster(self.name, self._namespace)[0]
 
     def logs(self, replica: str | None) -> str:
-        """See `Place.logs`."""
+        """See `Here.logs`."""
         out = Memory()
 
         async def copy(client: ApiClient, where: str) -> None:
@@ -66,13 +63,13 @@ class OnCluster:
         return out.text
 
     def suspend(self) -> str:
-        """See `Place.suspend`."""
+        """See `Here.suspend`."""
         return suspend_job(self.name, self._namespace, suspend=True).sentence
 
     def resume(self) -> str:
-        """See `Place.resume`."""
+        """See `Here.resume`."""
         return suspend_job(self.name, self._namespace, suspend=False).sentence
 
     def delete(self) -> str:
-        """See `Place.delete`."""
+        """See `Here.delete`."""
         return delete_job(self.name, self._namespace).sentence

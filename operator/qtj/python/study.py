@@ -12,9 +12,8 @@ import yaml
 from qtj.checks.study import study_of
 from qtj.files.documents import documents_in, read_documents
 from qtj.python.apart import apart
-from qtj.python.job import Job
-from qtj.python.study_handle import StudyHandle
-from qtj.python.study_results import StudyResults
+from qtj.python.job import Job, submitted
+from qtj.python.study_handle import StudyHandle, StudyResults
 from qtj.python.study_run import Order, run_order
 from qtj.report.files import write_chosen
 from qtj.script.documents import NO_OPTIONS
@@ -171,14 +170,12 @@ class Study(StudyResults):
         return apart(lambda _: self._submitted(artifacts, namespace))
 
     def _submitted(self, artifacts: str | None, namespace: str | None) -> StudyHandle:
-        with extra_checked("operator", "submit"):
-            from qtj.python.submitted import submitted
-
         return StudyHandle(*submitted(self._prepared(artifacts, namespace), namespace))
 
     def _prepared(self, artifacts: str | None, namespace: str | None) -> "Prepared":
-        from qtj.submit.submit import Order as Submitted
-        from qtj.submit.submit import Prepared, prepare
+        with extra_checked("operator", "submit"):
+            from qtj.submit.submit import Order as Submitted
+            from qtj.submit.submit import Prepared, prepare
 
         if self._made is None:
             file = self._order.folder / self._order.file

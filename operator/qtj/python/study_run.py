@@ -8,10 +8,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from qtj.python.errors import NotFinishedError, StudyFailedError
-from qtj.python.shown import is_notebook
+from qtj.python.shown import Output, is_notebook
 from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 
@@ -52,7 +51,7 @@ def run_order(order: Order, options: Sequence[str], html: Callable[[], str], tex
         NotFinishedError: Another one has stopped it.
         KeyboardInterrupt: The user has stopped it.
     """
-    cell = _Cell(html) if is_notebook() else None
+    cell = Output() if is_notebook() else None
     with tempfile.TemporaryFile() as study, tempfile.TemporaryFile() as errors:
         study.write(order.text.encode())
         study.seek(0)
@@ -65,7 +64,7 @@ def run_order(order: Order, options: Sequence[str], html: Callable[[], str], tex
             stderr=errors,
             process_group=0,  # Ctrl-C reaches this process, which passes it on: once, and not twice
         )
-        code = _end(process, cell)
+        code = _end(process, lambda: cell.write(html()) if cell else None)
         errors.seek(0)
         told = errors.read()
     if code not in {COMPLETE, FAILED, INTERRUPTED}:
@@ -78,7 +77,7 @@ def run_order(order: Order, options: Sequence[str], html: Callable[[], str], tex
         raise NotFinishedError("the study was stopped: call run() again to continue it")
 
 
-def _end(process: "subprocess.Popen[bytes]", cell: "_Cell | None") -> int:
+def _end(process: "subprocess.Popen[bytes]", show: Callable[[], None]) -> int:
     """Returns the exit code of a process; an interrupt of the user is passed on, and raised at its end."""
     interrupt: KeyboardInterrupt | None = None
     code: int | None = None
@@ -86,28 +85,11 @@ def _end(process: "subprocess.Popen[bytes]", cell: "_Cell | None") -> int:
         try:
             code = process.wait(_PERIOD_SECONDS)
         except subprocess.TimeoutExpired:
-            if cell:
-                cell.show()
+            show()
         except KeyboardInterrupt as pressed:
             interrupt = pressed
             process.send_signal(signal.SIGINT)
-    if cell:
-        cell.show()
+    show()
     if interrupt:
         raise interrupt
     return code
-
-
-class _Cell:
-    """The output of a cell of a notebook."""
-
-    def __init__(self, html: Callable[[], str]) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
-
-        self._make = html
-        self._html: Any = HTML
-        self._output: Any = display(HTML(""), display_id=True)
-
-    def show(self) -> None:
-        """Writes it again."""
-        self._output.update(self._html(self._make()))

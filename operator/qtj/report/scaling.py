@@ -9,7 +9,7 @@ from typing import Any
 
 from qtj.local.progress_log import progress_history
 from qtj.runs.folders import RecordedRun, find_run
-from qtj.runs.listing import recorded_runs
+from qtj.runs.summary import recorded_runs
 from qtj.terminal.errors import InputError
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.job import main_container

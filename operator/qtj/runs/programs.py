@@ -1,13 +1,19 @@
-"""The programs of a job that are the user's own: which files they are, and what changed since an earlier run."""
+"""The programs of a job: which files are the user's own, what changed in them, and whether this machine has all."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+from qtj.files.documents import Document
 from qtj.local.folder import Folder
-from qtj.local.unpacked import moved_text, unpack, unpacked
+from qtj.local.program import TRAINER, CannotStartError, ProcessSpec, moved_text, program_of, unpack, unpacked
+from qtj.local.rehearsal import Rehearsal
 from qtj.local.variables import Configs, as_text
+from qtj.script.program import not_installed, requirements_in
+from qtj.terminal.errors import InputError
 from qtj_contract.origin import Origin, commit_of, machine
 from qtj_contract.program_source import ProgramSource, read_source
 from qtj_contract.stored_source import FOLDER, changes, newest, origin_name, programs_from, stored_files
@@ -15,9 +21,19 @@ from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.api.program import Program, with_program
 
-__all__ = ["changed_arguments", "changed_programs", "earlier_programs", "programs_of", "store_programs"]
+__all__ = [
+    "changed_arguments",
+    "changed_programs",
+    "earlier_programs",
+    "program_notes",
+    "programs_of",
+    "store_programs",
+]
 
 Programs = Mapping[str, ProgramSource]
+
+
+_FILE = "file:///"
 
 
 def programs_of(spec: Mapping[str, Any], configs: Configs) -> Programs:
@@ -134,3 +150,56 @@ def _is_script(path: Path) -> bool:
         return path.suffix == ".py" and path.is_file()
     except (OSError, ValueError):  # a word that is no path
         return False
+
+
+def program_notes(document: Document, rehearsal: Rehearsal, configs: Configs) -> Iterator[str]:
+    """Checks whether this machine has the programs of a job, and the data of the trainer; yields notes about them.
+
+    Raises:
+        InputError: It lacks one, which the status of a pod would only show later.
+    """
+    pods = list(rehearsal.pods)
+    if rehearsal.inference:
+        template = rehearsal.inference["spec"]["template"]
+        pods.append({"metadata": rehearsal.inference["metadata"], "spec": template["spec"]})
+    with unpacked(document.manifest["spec"], configs) as folder:
+        for pod in pods:
+            try:
+                program = program_of(pod, configs=configs, replaced={}, folder=folder)
+                _refuse_missing_data(program)
+                yield from program.notes
+            except CannotStartError as problem:
+                raise InputError(f"{document.where(['spec', 'template', 'spec', 'containers'])}: {problem}") from None
+    yield from _lacking(document)
+
+
+def _lacking(document: Document) -> Iterator[str]:
+    """Yields a sentence about the packages of `spec.program.requirements` that are not installed here."""
+    written = document.manifest["spec"].get("program")
+    program = Program.read(written) if written else None
+    if program is None or program.requirements is None:
+        return
+    packages, name = program.requirements.packages, program.requirements.file
+    files = program.files(document.data.get(("ConfigMap", program.config_map), {}))
+    text = "\n".join(packages or ()) if name is None else files[name]
+    if lacking := not_installed(requirements_in(text)):
+        yield lacking
+
+
+def _refuse_missing_data(program: ProcessSpec) -> None:
+    """Refuses a file of examples that is not there, which the trainer would only notice once it has started."""
+    if tuple(program.command[: len(TRAINER)]) != TRAINER:
+        return
+    for name in _values_of("--data", program.command):
+        is_address = name.startswith(_FILE)
+        path = program.folder / (unquote(name.removeprefix("file://")) if is_address else name)
+        if (is_address or "://" not in name) and not path.exists():
+            raise CannotStartError("StartError", f"--data {name} does not exist on this machine: name a file that does")
+
+
+def _values_of(option: str, words: Sequence[str]) -> Iterator[str]:
+    for word, after in pairwise([*words, ""]):
+        if word == option:
+            yield after
+        elif word.startswith(f"{option}="):
+            yield word.partition("=")[2]

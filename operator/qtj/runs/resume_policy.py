@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qtj.files.config_digests import changed_configs
+from qtj.files.config_data import changed_configs
 from qtj.files.documents import Document
 from qtj.local.folder import Folder, FolderError
 from qtj.local.hidden import recorded_spec

@@ -1,9 +1,11 @@
 """`qtj run`: a job on this machine, by the operator's own reconcile."""
 
 import asyncio
+import errno
 import itertools
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,10 +16,8 @@ from pathlib import Path
 from rich.console import Console
 
 from qtj.checks.job import check_file, check_job
-from qtj.files.attribution import attributed
-from qtj.files.documents import Document, Documents, File, file_of
+from qtj.files.documents import STDIN, Document, Documents, File, attributed, file_of
 from qtj.files.settings import Setting
-from qtj.files.source import STDIN
 from qtj.local.activity import Activity
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
@@ -26,12 +26,10 @@ from qtj.local.program import Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
 from qtj.preview.dry_run import dry_run_lines
-from qtj.runs.attended import LostTerminal, run_attended
 from qtj.runs.failed_log import log_tail
-from qtj.runs.line_view import LineView
-from qtj.runs.live_view import view_for
+from qtj.runs.line_view import LineView, view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
-from qtj.runs.program_notes import program_notes
+from qtj.runs.programs import program_notes
 from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
 from qtj.terminal.collect import map_with_errors
 from qtj.terminal.console import print_text, safe_console
@@ -41,7 +39,62 @@ from qtj.terminal.streams import print_stderr, print_stdout
 from qtj.terminal.text import shell_word
 from qtj_operator.controller.client import Key, Object
 
-__all__ = ["Options", "command_again", "run_file", "run_program"]
+__all__ = ["LostTerminal", "Options", "command_again", "run_attended", "run_file", "run_program"]
+
+_Handler = Callable[[], object]
+
+
+class _Interrupts:
+    """Ctrl-C: the first time a graceful stop, the second time a kill, the third time the end of this process."""
+
+    def __init__(self, session: Session, view: LineView) -> None:
+        self._session = session
+        self._view = view
+        self._count = 0
+
+    def hang_up(self) -> None:
+        """Called when the terminal is gone: once for its signal, and once for the write that failed."""
+        if not self._count:
+            self()
+
+    def __call__(self) -> None:
+        """Called for each signal."""
+        self._count += 1
+        if self._count == 1:
+            self._view.print("stopping: the programs are asked to end, checkpoints stay; again kills them", "yellow")
+            self._session.stop()
+        elif self._count == 2:
+            self._session.kill()
+        else:
+            self._view.restore_terminal()
+            os._exit(INTERRUPTED)  # even if something blocks; the supervisors end the programs
+
+
+class LostTerminal:
+    """Ends a run whose terminal is closed. Another thread than that of the run may detect this."""
+
+    def __init__(self) -> None:
+        self.hang_up: _Handler = lambda: None
+
+    def __call__(self, problem: OSError) -> None:
+        """See `safe_stream`."""
+        if problem.errno == errno.EIO:
+            self.hang_up()
+
+
+async def run_attended(session: Session, view: LineView, lost: LostTerminal) -> None:
+    """Runs a session to its end, or until the user stops it."""
+    interrupted = _Interrupts(session, view)
+    handlers: dict[signal.Signals, _Handler] = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
+        handlers[signal.SIGHUP] = interrupted.hang_up
+        lost.hang_up = partial(asyncio.get_running_loop().call_soon_threadsafe, interrupted.hang_up)
+    for number, handler in handlers.items():
+        asyncio.get_running_loop().add_signal_handler(number, handler)
+    try:
+        await session.run()
+    finally:
+        lost.hang_up = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,19 @@
-"""Parts of `qtj list` and `qtj status`: phase, epoch and loss of a run, and when it began."""
+"""`qtj list`, and parts of `qtj status`: phase, epoch and loss of a run, and when it began."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from qtj.local.history import phase_of
+from qtj.local.folder import FolderError
+from qtj.local.history import History, phase_of
 from qtj.local.progress_log import progress_history
-from qtj.runs.folders import RecordedRun
+from qtj.runs.folders import RecordedRun, jobs_named
 from qtj.runs.status_text import STOPPING
+from qtj.terminal.text import columns
 from qtj_contract.digits import in_digits
+from qtj_operator.api.names import KIND
 from qtj_operator.api.status import StepsStatus
 
 __all__ = [
@@ -20,9 +24,15 @@ __all__ = [
     "epoch_text",
     "known_progress",
     "loss_text",
+    "note_on_unlisted",
+    "recorded_runs",
+    "runs_table",
     "shown_phase",
     "step_text",
 ]
+
+
+_HEADINGS = ("RUN", "PHASE", "EPOCH", "LOSS", "BEGAN", "FOLDER")
 
 
 def epoch_and_loss(run: RecordedRun) -> tuple[str, str]:
@@ -93,3 +103,44 @@ def age_text(age: timedelta) -> str:
         if seconds >= 2 * length:
             return f"{seconds // length}{unit}"
     return f"{seconds}s"
+
+
+def recorded_runs(job: str | None) -> Sequence[RecordedRun]:
+    """Returns the runs of a job, or of all jobs, the oldest of each job first. Runs that never began are left out.
+
+    Args:
+        job: The job's name; None for all.
+    """
+    history = History()
+    found = []
+    for run in (run for name in jobs_named(job) for run in history.runs(name)):
+        try:
+            found.append(RecordedRun.of(run))
+        except FolderError:
+            if run.has_begun:
+                broken = {"kind": KIND, "metadata": {"name": run.job}, "status": {}}
+                found.append(RecordedRun(run.name, run.folder, broken, is_readable=False))
+    return found
+
+
+def runs_table(runs: Sequence[RecordedRun]) -> str:
+    """Returns a line for each run, below headings."""
+    return columns([_HEADINGS, *map(_row, runs)])
+
+
+def note_on_unlisted() -> str:
+    """Returns a sentence about trainings without a job, of which there is no record; empty if there are none."""
+    names = [str(path) for path in History().without_job()]
+    if not names:
+        return ""
+    what = "a program that was" if len(names) == 1 else "programs that were"
+    return f"{', '.join(names)}: of {what} started without qtj; start it with qtj run FILE.py, and it is listed here"
+
+
+def _row(run: RecordedRun) -> Sequence[str]:
+    epoch, loss = epoch_and_loss(run)
+    return run.name, shown_phase(run), epoch or "-", loss or "-", began(run.job), str(_relative(run.folder.path))
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -6,7 +6,7 @@ They are what a user would write, so no field has a value that it has anyway.
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,14 @@ from qtj_contract.version import installed_version
 from qtj_operator.api.names import KIND, NEWEST_API_VERSION
 
 __all__ = [
-    "Identity",
-    "Mounted",
     "Resources",
     "Storage",
     "cluster_job",
     "config_map",
     "key_of",
     "local_job",
+    "metadata_of",
+    "mounted",
     "with_owner",
 ]
 
@@ -67,69 +67,50 @@ class Resources:
         return {"requests": {"cpu": self.cpu, "memory": self.memory}, "limits": {"memory": self.memory}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """The metadata of a job.
-
-    Attributes:
-        name: Its name.
-        namespace: Its namespace; None where there is none.
-    """
-
-    name: str
-    namespace: str | None = None
-
-    @property
-    def fields(self) -> Manifest:
-        """The field `metadata`."""
-        return {"name": self.name} | ({"namespace": self.namespace} if self.namespace else {})
+def metadata_of(name: str, namespace: str | None = None) -> Manifest:
+    """Returns the metadata of an object; without a namespace where there is none."""
+    return {"name": name} | ({"namespace": namespace} if namespace else {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mounted:
-    """The ConfigMap that pods mount.
+def mounted(config_name: str, paths: Iterable[str]) -> Manifest:
+    """Returns fields of `spec.program` for the ConfigMap that pods mount.
 
-    Attributes:
+    The keys are listed only where they are not the names of the files.
+
+    Args:
         config_name: Its name.
         paths: The files of the program, as they are to be in its folder.
     """
-
-    config_name: str
-    paths: Sequence[str]
-
-    @property
-    def fields(self) -> Manifest:
-        """Fields of `spec.program`: the keys are listed only where they are not the names of the files."""
-        items = [{"key": key_of(path), "path": path} for path in self.paths]
-        as_named = all(each["key"] == each["path"] for each in items)
-        return {"configMap": self.config_name} | ({} if as_named else {"items": items})
+    items = [{"key": key_of(path), "path": path} for path in paths]
+    as_named = all(each["key"] == each["path"] for each in items)
+    return {"configMap": config_name} | ({} if as_named else {"items": items})
 
 
 def local_job(program: Program, name: str, workers: int, storage: Storage) -> Manifest:
     """Returns the job that runs a program of this machine, where it is."""
     command = ["python", program.path.name]
     container = {**_container(program, None), "command": command, "workingDir": str(program.folder)}
-    return _job(Identity(name=name), program, workers, storage, container)
+    return _job(metadata_of(name), program, workers, storage, container)
 
 
 def cluster_job(
-    program: Program, identity: Identity, workers: int, resources: Resources | None, storage: Storage, mounted: Mounted
+    program: Program, meta: Manifest, workers: int, resources: Resources | None, storage: Storage, source: Manifest
 ) -> Manifest:
     """Returns the job that runs a program from a ConfigMap.
 
     Args:
         program: The program.
-        identity: Name and namespace.
+        meta: The metadata, see `metadata_of`.
         workers: How many workers train.
         resources: What each of them gets; None on this machine, where they share what there is.
         storage: Where results are stored.
-        mounted: The ConfigMap.
+        source: The ConfigMap, see `mounted`.
     """
     container = _container(program, resources.image if resources else None)
     container |= {"resources": resources.fields} if resources else {}
-    job = _job(identity, program, workers, storage, container)
+    job = _job(meta, program, workers, storage, container)
     requirements = {"requirements": {"file": program.requirements.name}} if program.requirements else {}
-    source = {**mounted.fields, "entry": program.path.name, **requirements}
+    source = {**source, "entry": program.path.name, **requirements}
     job["spec"] = {"program": source, **job["spec"]}
     return job
 
@@ -139,16 +120,15 @@ def key_of(path: str) -> str:
     return re.sub(r"[^-._a-zA-Z0-9]", "_", path)
 
 
-def config_map(identity: Identity, files: Mapping[str, bytes]) -> Manifest:
+def config_map(meta: Manifest, files: Mapping[str, bytes]) -> Manifest:
     """Returns the ConfigMap with the files of a program, by their paths, named by the job and by their content."""
     keys = {key_of(path): data for path, data in files.items()}
     texts = {key: text for key, data in keys.items() if (text := _text(data)) is not None}
     others = {key: base64.b64encode(data).decode() for key, data in keys.items() if key not in texts}
-    name = f"{identity.name}-{_digest(files)}"
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": Identity(name=name, namespace=identity.namespace).fields,
+        "metadata": {**meta, "name": f"{meta['name']}-{_digest(files)}"},
         "immutable": True,
         **({"data": texts} if texts else {}),
         **({"binaryData": others} if others else {}),
@@ -161,13 +141,13 @@ def with_owner(manifest: Mapping[str, Any], job: Mapping[str, Any]) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
 
 
-def _job(identity: Identity, program: Program, workers: int, storage: Storage, container: Manifest) -> Manifest:
+def _job(meta: Manifest, program: Program, workers: int, storage: Storage, container: Manifest) -> Manifest:
     mounts = {"volumeMounts": [*storage.mounts]} if storage.mounts else {}
     volumes = {"volumes": [*storage.volumes]} if storage.volumes else {}
     return {
         "apiVersion": NEWEST_API_VERSION,
         "kind": KIND,
-        "metadata": identity.fields,
+        "metadata": meta,
         "spec": {
             "artifacts": {"uri": storage.uri},
             **({"inference": {}} if program.evaluates else {}),

@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from qtj.local.folder import locked
 from qtj.local.hidden import recorded_spec, shown_spec
 from qtj.local.history import History
-from qtj.local.locks import locked
 from qtj.terminal.errors import InputError
 from qtj_contract.values import decoded
 from qtj_contract.whole_file import read_regular, write_whole

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from qtj.checks.study import StudyDocument
-from qtj.files.config_digests import changed_configs
+from qtj.files.config_data import changed_configs
 from qtj.local.activity import Activity
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
@@ -17,11 +17,9 @@ from qtj.local.records import is_over
 from qtj.local.rehearsal import rehearse
 from qtj.local.session import LocalJob, Session
 from qtj.local.store import Change
-from qtj.runs.attended import LostTerminal, run_attended
 from qtj.runs.line_view import key_of
-from qtj.runs.program_notes import program_notes
-from qtj.runs.programs import changed_programs, earlier_programs, programs_of
-from qtj.runs.run import Options, command_again
+from qtj.runs.programs import changed_programs, earlier_programs, program_notes, programs_of
+from qtj.runs.run import LostTerminal, Options, command_again, run_attended
 from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.room import room_for

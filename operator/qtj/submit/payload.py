@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
 
 from qtj.files.config_data import MOST_BYTES
-from qtj.files.source import read_text
+from qtj.files.documents import read_text
 from qtj.rules.names import config_key
 from qtj.script.objects import key_of
 from qtj.script.program import Program

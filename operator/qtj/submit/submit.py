@@ -1,5 +1,6 @@
 """What `qtj submit` does: makes the objects, checks them here, and sends them."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,21 +14,25 @@ from qtj.cluster.choice import CHOICE
 from qtj.cluster.connection import on_cluster
 from qtj.files.documents import Document, file_of, read_documents
 from qtj.files.settings import Setting
-from qtj.files.yaml_values import KubectlDumper
+from qtj.files.yaml_reader import KubectlDumper
 from qtj.script.documents import ProgramOptions, document_of
-from qtj.script.objects import Identity, Mounted, Resources, cluster_job, config_map, key_of
+from qtj.script.objects import Resources, Storage, cluster_job, config_map, key_of, metadata_of, mounted
 from qtj.script.program import is_program, job_name, read_program
 from qtj.submit.payload import payload_of
 from qtj.submit.send import Submission, send
-from qtj.submit.storage import storage_at
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj.terminal.text import shell_word
+from qtj_operator.api.artifacts import unusable_bucket
 from qtj_operator.api.study import STUDY_KIND
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
 
-__all__ = ["Order", "Prepared", "follow_command", "prepare", "printed", "submit"]
+__all__ = ["Order", "Prepared", "follow_command", "prepare", "printed", "storage_at", "submit"]
+
+
+_FOLDER = "/artifacts"
+_CLAIM = re.compile(r"pvc://(?P<claim>[a-z0-9]([-.a-z0-9]*[a-z0-9])?)(/(?P<path>.*))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,17 +132,17 @@ def follow_command(job: Object) -> str:
 
 def _of_program(order: Order, settings: Sequence[Setting]) -> Prepared:
     program = read_program(order.file, order.program.arguments, order.program.requirements)
-    identity = Identity(name=job_name(order.file, order.program.name), namespace=order.namespace)
-    storage = storage_at(order.artifacts, identity.name)
+    meta = metadata_of(job_name(order.file, order.program.name), order.namespace)
+    storage = storage_at(order.artifacts, meta["name"])
     payload = payload_of(program)
-    data = config_map(identity, payload.files)
+    data = config_map(meta, payload.files)
     job = cluster_job(
         program,
-        identity,
+        meta,
         order.program.workers or 1,
         order.resources or Resources(),
         storage,
-        Mounted(config_name=data["metadata"]["name"], paths=[*payload.files]),
+        mounted(data["metadata"]["name"], payload.files),
     )
     document = document_of(program, job, settings)
     texts = {key_of(name): content.decode(errors="replace") for name, content in payload.files.items()}
@@ -182,3 +187,26 @@ def _placed(document: Document, namespace: str | None) -> Submission:
         raise InputError(document.error(path, f"this is {written}, and -n says {namespace}: make them the same"))
     meta = {key: value for key, value in document.manifest["metadata"].items() if key != "namespace" or written}
     return Submission({**document.manifest, "metadata": meta})
+
+
+def storage_at(address: str | None, job: str) -> Storage:
+    """Returns where a job stores its results.
+
+    Args:
+        address: `gs://BUCKET/PATH`, or `pvc://CLAIM/PATH`, where a missing path is the name of the job.
+        job: The name of the job.
+
+    Raises:
+        InputError: It is missing, or something else.
+    """
+    if address is None:
+        raise InputError("--artifacts is missing: write gs://BUCKET/PATH, or pvc://CLAIM for a volume of all pods")
+    if address.startswith("gs://"):
+        if why := unusable_bucket(address):
+            raise InputError(f"--artifacts {address}: it {why}")
+        return Storage(uri=address)
+    if found := _CLAIM.fullmatch(address):
+        volume = {"name": "artifacts", "persistentVolumeClaim": {"claimName": found["claim"]}}
+        mount = {"name": "artifacts", "mountPath": _FOLDER}
+        return Storage(uri=f"file://{_FOLDER}/{found['path'] or job}", volumes=[volume], mounts=[mount])
+    raise InputError(f"--artifacts {address}: pods reach gs://BUCKET/PATH, and a volume as pvc://CLAIM/PATH")

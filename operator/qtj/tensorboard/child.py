@@ -17,7 +17,7 @@ from typing import IO
 
 from qtj.local.http import get
 from qtj.local.launch import request
-from qtj.local.supervisors import start_supervisor
+from qtj.local.process import start_supervisor
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stdout
 

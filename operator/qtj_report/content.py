@@ -1,17 +1,26 @@
 """Everything that a page shows of one job, in the terms of nobody who collects it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from statistics import median
 from typing import Any, Protocol, Self
 
 from qtj_contract.origin import Origin
 from qtj_contract.predictions import Predictions
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
-from qtj_report.throughput import steady_epochs, throughput
 
-__all__ = ["Attempt", "Content", "FailedReplica", "Repetition", "Stage", "TrainingRecord"]
+__all__ = [
+    "Attempt",
+    "Content",
+    "FailedReplica",
+    "Repetition",
+    "Stage",
+    "TrainingRecord",
+    "steady_epochs",
+    "throughput",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +219,24 @@ def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _text(raw: Mapping[str, Any], name: str) -> str:
     found = raw.get(name)
     return found if isinstance(found, str) else ""
+
+
+def steady_epochs(epochs: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
+    """Returns the epochs that count: on as many devices as the last one, without those in which programs compile."""
+    reported = [each for each in epochs if each.examples_per_second]
+    alike = [each for each in reported if each.devices == reported[-1].devices]  # a restart may change this
+    return list(_after_the_first(alike)) or alike
+
+
+def throughput(steady: Sequence[EpochRecord]) -> float:
+    """Returns the median of the training examples per second of at least one epoch."""
+    return median(each.examples_per_second or 0 for each in steady)
+
+
+def _after_the_first(epochs: Sequence[EpochRecord]) -> Iterator[EpochRecord]:
+    """Yields all epochs except the first of each attempt, in which programs compile."""
+    attempt = None
+    for each in epochs:
+        if each.attempt == attempt:
+            yield each
+        attempt = each.attempt

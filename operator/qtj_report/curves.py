@@ -6,14 +6,15 @@ from xml.etree.ElementTree import Element
 
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.chart import Chart, Curve, Mark, curve_chart
-from qtj_report.element import node
-from qtj_report.parts import table
-from qtj_report.scores import is_drawable
+from qtj_report.element import node, table
+from qtj_report.predictions import is_drawable
 from qtj_report.wording import number
 
-__all__ = ["curve_of", "epoch_table", "quantities_of", "training_charts"]
+__all__ = ["Quantity", "charts_by_set", "curve_of", "epoch_table", "quantities_of", "training_charts"]
 
-QUANTITIES: dict[str, dict[str, Callable[[EpochRecord], float | None]]] = {
+Quantity = Callable[[EpochRecord], float | None]
+
+QUANTITIES: dict[str, dict[str, Quantity]] = {
     "Loss": {
         "training set": lambda each: each.loss,
         "held-out set": lambda each: each.validation_loss,
@@ -29,7 +30,7 @@ _HELD_OUT = "val_"
 _LISTED_EPOCHS = 200
 
 
-def quantities_of(epochs: Sequence[EpochRecord]) -> dict[str, dict[str, Callable[[EpochRecord], float | None]]]:
+def quantities_of(epochs: Sequence[EpochRecord]) -> dict[str, dict[str, Quantity]]:
     """Returns the quantities of these epochs: loss, accuracy, and every other number that the program has reported."""
     names = dict.fromkeys(name.removeprefix(_HELD_OUT) for each in epochs for name in each.scores)
     others = {
@@ -38,7 +39,7 @@ def quantities_of(epochs: Sequence[EpochRecord]) -> dict[str, dict[str, Callable
     return {**QUANTITIES, **{name: sets for name, sets in others.items() if name not in QUANTITIES}}
 
 
-def _score(name: str) -> Callable[[EpochRecord], float | None]:
+def _score(name: str) -> Quantity:
     return lambda each: each.scores.get(name)
 
 
@@ -55,9 +56,15 @@ def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Chart]:
             yield curve_chart(title, drawn, marks)
 
 
-def curve_of(
-    name: str, epochs: Sequence[EpochRecord], value: Callable[[EpochRecord], float | None], color: int
-) -> Curve:
+def charts_by_set(epochs: Sequence[EpochRecord], curves: Callable[[Quantity], Sequence[Curve]]) -> Iterator[Chart]:
+    """Yields a chart for each quantity of these epochs and each set of examples, of the curves that have a point."""
+    for title, sets in quantities_of(epochs).items():
+        for name, value in sets.items():
+            if drawn := [curve for curve in curves(value) if curve.known]:
+                yield curve_chart(f"{title}, {name}", drawn)
+
+
+def curve_of(name: str, epochs: Sequence[EpochRecord], value: Quantity, color: int) -> Curve:
     """Returns a curve; a number that is not finite, or too large for an axis, is a gap."""
     points = [(each.number, value(each)) for each in epochs]
     return Curve(name, [(epoch, known if is_drawable(known) else None) for epoch, known in points], color)

@@ -1,6 +1,5 @@
 """The report for programs: what `qtj report -o json` prints."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +7,8 @@ from qtj_contract.predictions import Predictions
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.content import Content
-from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.predictions import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.wording import is_finite
 
 __all__ = ["report_data"]
 
@@ -81,4 +81,4 @@ def _scores(found: Predictions) -> Mapping[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return value if is_finite(value) else None

@@ -4,12 +4,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from xml.etree.ElementTree import Element
 
-from qtj_contract.progress_log import EpochRecord
-from qtj_report.axis import Scale, WrittenAxis, axis_of, log_axis, named_axis
-from qtj_report.chart import HEIGHT, WIDTH, Chart, Curve, Frame, LegendEntry, curve_chart
-from qtj_report.curves import quantities_of
+from qtj_report.axis import Axis, axis_of, log_axis, named_axis
+from qtj_report.chart import HEIGHT, WIDTH, Chart, Curve, Frame, LegendEntry
+from qtj_report.curves import Quantity, charts_by_set
 from qtj_report.element import node
-from qtj_report.scores import is_drawable
+from qtj_report.predictions import is_drawable
 from qtj_report.study import ParameterColumn, StudyContent, StudyPoint, Value
 from qtj_report.wording import number
 
@@ -69,7 +68,7 @@ def _interval(point: StudyPoint) -> tuple[float, float]:
     return mean - margin, mean + margin
 
 
-def _axis_of(parameter: ParameterColumn, values: Sequence[Value]) -> tuple[Scale, _Place]:
+def _axis_of(parameter: ParameterColumn, values: Sequence[Value]) -> tuple[Axis, _Place]:
     """Returns an axis, and where a value is on it: few values are evenly spread, many numbers by their size."""
     different = list(dict.fromkeys(values))
     numbers = [each for each in different if isinstance(each, int | float) and not isinstance(each, bool)]
@@ -81,10 +80,10 @@ def _axis_of(parameter: ParameterColumn, values: Sequence[Value]) -> tuple[Scale
     return axis_of([float(each) for each in numbers]), float
 
 
-def _written(values: Sequence[Value]) -> WrittenAxis:
+def _written(values: Sequence[Value]) -> Axis:
     axis = named_axis([_text(each) for each in values])
     step = -(-len(values) // _NAMED)
-    return WrittenAxis(axis.low, axis.high, {at: text for at, text in axis.texts.items() if not at % step})
+    return Axis(axis.low, axis.high, {at: text for at, text in axis.texts.items() if not at % step})
 
 
 def _text(value: Value) -> str:
@@ -115,16 +114,14 @@ def parallel_chart(found: StudyContent) -> Iterator[Chart]:
     yield Chart("All parameters", f"All parameters and {found.metric}", [*ways, *shapes], legend)
 
 
-def _height(axis: Scale, value: float) -> float:
+def _height(axis: Axis, value: float) -> float:
     return _AXIS_BOTTOM - (_AXIS_BOTTOM - _AXIS_TOP) * axis.place(value)
 
 
-def _upright(x: float, name: str, axis: Scale) -> Iterator[Element]:
+def _upright(x: float, name: str, axis: Axis) -> Iterator[Element]:
     yield node("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=_AXIS_TOP, y2=_AXIS_BOTTOM, class_="axis")
-    for tick in axis.ticks:
-        yield node(
-            "text", axis.text(tick), x=f"{x + 5:.1f}", y=f"{_height(axis, tick):.1f}", dy="0.35em", class_="over"
-        )
+    for tick, text in axis.texts.items():
+        yield node("text", text, x=f"{x + 5:.1f}", y=f"{_height(axis, tick):.1f}", dy="0.35em", class_="over")
     shown = node("title", name), name if len(name) <= 2 * _LETTERS else f"{name[: 2 * _LETTERS - 1]}…"
     yield node("text", *shown, x=f"{x:.1f}", y=HEIGHT - 16, text_anchor="middle", class_="name")
 
@@ -132,15 +129,13 @@ def _upright(x: float, name: str, axis: Scale) -> Iterator[Element]:
 def seed_charts(points: Sequence[StudyPoint]) -> Iterator[Chart]:
     """Yields a chart for each quantity, with a curve for each of the best points that has recorded it."""
     with_runs = [each for each in points if each.runs][:CURVES]
-    epochs = [epoch for each in with_runs for run in each.runs for epoch in run]
-    for title, sets in quantities_of(epochs).items() if epochs else ():
-        for name, value in sets.items():
-            curves = [_seed_curve(each, value, color) for color, each in enumerate(with_runs)]
-            if drawn := [curve for curve in curves if curve.points]:
-                yield curve_chart(f"{title}, {name}", drawn)
+    yield from charts_by_set(
+        [epoch for each in with_runs for run in each.runs for epoch in run],
+        lambda value: [_seed_curve(each, value, color) for color, each in enumerate(with_runs)],
+    )
 
 
-def _seed_curve(point: StudyPoint, value: Callable[[EpochRecord], float | None], color: int) -> Curve:
+def _seed_curve(point: StudyPoint, value: Quantity, color: int) -> Curve:
     """Returns the mean over the runs of a point, and from the smallest to the largest; as far as all runs went."""
     runs = [{each.number: value(each) for each in run} for run in point.runs]
     rows: list[tuple[int, list[float]]] = []

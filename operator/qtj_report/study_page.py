@@ -5,9 +5,8 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from qtj_report.document import document
-from qtj_report.element import Child, node
-from qtj_report.overview import phase_badge
-from qtj_report.parts import section, table
+from qtj_report.element import Child, node, section, table
+from qtj_report.page import phase_badge
 from qtj_report.study import StudyContent, StudyTrial
 from qtj_report.study_charts import parallel_chart, parameter_charts, seed_charts
 from qtj_report.wording import number, share

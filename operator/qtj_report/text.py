@@ -1,18 +1,14 @@
 """The report as text."""
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TypeGuard
 
 from qtj_contract.digits import in_digits
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.content import Content
-from qtj_report.kept import kept_weights
-from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
-from qtj_report.sparkline import sparkline
-from qtj_report.wording import metric_name
+from qtj_report.predictions import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.wording import is_finite, kept_weights, metric_name, sparkline
 
 __all__ = ["report_text"]
 
@@ -55,7 +51,7 @@ def _epochs(found: Content) -> Iterator[str]:
 
 
 def _loss(found: Content) -> Iterator[str]:
-    known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
+    known = [(each.number, each.loss) for each in found.epochs if is_finite(each.loss)]
     if known:
         yield f"loss           {sparkline([each.loss for each in found.epochs])}"
         yield f"{_INDENT}{_from_to(known)}"
@@ -67,7 +63,7 @@ def _loss(found: Content) -> Iterator[str]:
 
 def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     """Yields where the curve has gaps, if any loss was reported."""
-    lost = [each for each in epochs if not _is_finite(each.loss)]
+    lost = [each for each in epochs if not is_finite(each.loss)]
     if not lost or all(each.loss is None for each in epochs):
         return
     what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not reported,"
@@ -106,10 +102,6 @@ def _from_to(values: Sequence[tuple[int, float]]) -> str:
     (first, begin), (last, end) = values[0], values[-1]
     later = f", {in_digits(end)} after epoch {last}" if last > first else ""
     return f"{in_digits(begin)} after epoch {first}{later}"
-
-
-def _is_finite(value: float | None) -> TypeGuard[float]:
-    return value is not None and math.isfinite(value)
 
 
 def _predictions(found: Predictions) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qtj.local.http import Answer
-from qtj.profile.target import NoAnswerError
+from qtj.profile.take import NoAnswerError
 from qtj_contract import Capture, ProfileSchedule, parse_request
 from qtj_operator.controller.client import Object
 

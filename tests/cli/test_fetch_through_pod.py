@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from qtj.report.reader_pod import reader_pod
-from qtj.report.through_pod import reading_through_pod
+from qtj.report.through_pod import reader_pod, reading_through_pod
 from qtj.terminal.errors import InputError
 from tests.cli.bucket import bucket_with
 from tests.cli.fake_api import JOBS, PODS, FakeApi, fake_api, use_kubeconfig

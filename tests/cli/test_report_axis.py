@@ -18,9 +18,7 @@ from qtj_report.axis import axis_of, epoch_axis
     ],
 )
 def test_ticks_are_round_numbers_that_differ(values: list[float], ticks: list[str]) -> None:
-    axis = axis_of(values)
-
-    assert [axis.text(tick) for tick in axis.ticks] == ticks
+    assert list(axis_of(values).texts.values()) == ticks
 
 
 @pytest.mark.parametrize("values", [[0.3, 0.7], [1e200, -1e200], [5e-324, 0.0], [0.1, 0.1 + 1e-17], [1e-310], [-7.0]])
@@ -42,4 +40,4 @@ def test_every_number_is_between_the_ends(values: list[float]) -> None:
     ],
 )
 def test_epochs_are_whole_numbers_however_many_there_are(first: int, last: int, ticks: list[int]) -> None:
-    assert list(epoch_axis(first, last).ticks) == ticks
+    assert list(epoch_axis(first, last).texts) == ticks

@@ -5,7 +5,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from qtj.report.comparison import differences
+from qtj.report.report import differences
 from qtj_contract.origin import Origin
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.stored_source import stored_files

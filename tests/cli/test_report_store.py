@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qtj.report.store import read_any, read_file
+from qtj.report.stored import read_any, read_file
 from qtj_report.artifacts import NoAccessError
 from tests.cli.bucket import bucket_with
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from qtj.report.scaling import scaling_of
-from qtj.report.scaling_report import scaling_charts
+from qtj.report.scaling import scaling_charts, scaling_of
 from qtj_contract import Progress
 from qtj_contract.progress_log import progress_line
 from qtj_report.chart import Chart

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from qtj_contract.predictions import Predictions
-from qtj_report.scores import Errors, confusion, errors_of, finite_pairs
+from qtj_report.predictions import Errors, confusion, errors_of, finite_pairs
 
 
 def of_classes(labels: list[float], said: list[float | None], *classes: str) -> Predictions:

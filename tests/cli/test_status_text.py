@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from qtj.monitor.text import board_text, status_text
+from qtj.monitor.facts import board_text, status_text
 from tests.cli.seen import replica, seen
 from tests.jobs import job_object
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qtj.studies.content import study_content
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
 from tests.cli.fake_api import FakeApi, fake_api, use_kubeconfig
 from tests.cli.qtj import qtj

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from qtj.studies.compare import baseline_of, comparison_of, comparison_sentences
+from qtj.studies.compare import baseline_of, comparison_of, comparison_sentences, influences_of
 from qtj.studies.content import study_content
-from qtj.studies.influence import influences_of
 from qtj.studies.record import StudyRecord, recorded_study
 from qtj.studies.table import study_data, trials_csv
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus

@@ -37,7 +37,7 @@ def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
     Exit code: that of the run, or 130 after Ctrl-C.
     """
     with input_checked():
-        from qtj.report.page_file import page_at_end
+        from qtj.report.local import page_at_end
         from qtj.runs.attach import attach_to
         from qtj.runs.folders import find_run
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.here import run_here
 from qtj.commands.parameters import (
     Artifacts,
     Cluster,
@@ -30,7 +29,10 @@ from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output, OutputFormat, formatted
 from qtj.terminal.streams import print_stdout
 
-__all__ = ["COMMANDS"]
+if TYPE_CHECKING:
+    from qtj.runs.run import Options
+
+__all__ = ["COMMANDS", "run_here"]
 
 Resume = Annotated[
     bool,
@@ -91,7 +93,7 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
-        from qtj.report.page_file import page_at_end
+        from qtj.report.local import page_at_end
         from qtj.runs.run import Options
         from qtj.script.documents import ProgramOptions
 
@@ -112,6 +114,31 @@ def run(
         )
         code = run_here(options)
     raise typer.Exit(code)
+
+
+def run_here(options: "Options") -> int:
+    """Runs a program, a study or jobs on this machine, whichever the file is.
+
+    Returns:
+        The exit code of `qtj run`.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    from qtj.checks.study import study_of
+    from qtj.files.documents import read_documents
+    from qtj.runs.run import run_file, run_program
+    from qtj.script.program import is_program
+
+    options.program.check_unused(options.file)
+    read = None if is_program(options.file) else read_documents(options.file)
+    if read and (study := study_of(read, options.settings, here=True)):
+        from qtj.studies.run import run_study
+
+        return run_study(study, options)
+    if options.parallel:
+        raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
+    return run_file(read, options) if read else run_program(options)
 
 
 def _check_together(output: Output, *, resume: bool, fresh: bool, detach: bool) -> None:
@@ -212,8 +239,7 @@ def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | N
 
 def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat | None) -> str:
     from qtj.local.history import History
-    from qtj.report.scaling import scaling_of
-    from qtj.report.scaling_report import report_scaling
+    from qtj.report.scaling import report_scaling, scaling_of
 
     if artifacts:
         raise InputError("--artifacts is the folder of one run, and --scaling compares several: leave one of them out")

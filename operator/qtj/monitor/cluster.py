@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from qtj.cluster.connection import on_cluster
-from qtj.cluster.events import events_in, events_of_job
 from qtj.cluster.jobs import job_named
+from qtj.cluster.request import events_in, events_of_job
 from qtj.monitor.cluster_logs import copy_cluster_logs
 from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.events import events_about

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TextIO
 
 from qtj.cluster.jobs import job_named
-from qtj.cluster.pod_log import read_log
+from qtj.cluster.request import read_log
 from qtj.local.logfiles import log_place
 from qtj.monitor.cluster_source import pods_of
-from qtj.monitor.log_filter import log_filter
-from qtj.monitor.log_writer import LogWriter
+from qtj.monitor.log_writer import LogWriter, log_filter
 from qtj.monitor.replica import is_unstarted, main_container_name, spec_of
 from qtj.monitor.watch import PERIOD_SECONDS, until_answered
 from qtj.runs.status_text import phase_message

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from qtj.local.folder import Folder
-from qtj.monitor.log_filter import log_filter
-from qtj.monitor.log_writer import LogWriter
+from qtj.monitor.log_writer import LogWriter, log_filter
 from qtj.runs.folders import job_and_folder
 from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 
 __all__ = ["show_local_logs", "write_local_logs"]
 
-_PERIOD_SECONDS = 0.5
+_READ_SECONDS = 0.5
 
 
 def show_local_logs(
@@ -83,7 +82,7 @@ def _write(folder: Folder, chosen: Callable[[Path], bool], writer: LogWriter, *,
         writer.flush()
         if last:
             return
-        time.sleep(_PERIOD_SECONDS)
+        time.sleep(_READ_SECONDS)
 
 
 def _lines(file: BinaryIO, *, to_the_end: bool) -> Iterator[bytes]:

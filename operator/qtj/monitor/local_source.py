@@ -1,5 +1,6 @@
-"""Runs on this machine, from what `qtj run` writes into their folders."""
+"""`qtj status`, `top` and `events` of runs on this machine, from what `qtj run` writes into their folders."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,16 +12,18 @@ from qtj.local.history import INTERRUPTED, History
 from qtj.local.pod_record import recorded_pods
 from qtj.local.progress_log import progress_history
 from qtj.monitor.replica import replicas_of
+from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.eta import Eta, estimated_left
-from qtj.runs.folders import PAGE, RecordedRun, jobs_named
+from qtj.runs.folders import PAGE, RecordedRun, find_run, jobs_named
 from qtj.runs.status_text import STOPPING, phase_message
 from qtj.runs.summary import known_progress, shown_phase
+from qtj.terminal.output_format import OutputFormat
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.controller.client import Object
 from qtj_operator.core.pod import FINISHED as ENDED
 
-__all__ = ["LocalSource", "active_runs"]
+__all__ = ["LocalSource", "show_local_board", "show_local_events", "show_local_status"]
 
 _WHY = {
     INTERRUPTED: "qtj run ended before the job did",
@@ -63,7 +66,7 @@ class LocalSource:
             pods=pods,
             events=events_of(run.folder),
             places=_places(run),
-            follows=_next(run, phase),
+            follows=_follows(run, phase),
         )
 
 
@@ -116,9 +119,44 @@ def _places(run: RecordedRun) -> Mapping[str, str]:
     }
 
 
-def _next(run: RecordedRun, phase: str) -> str:
+def _follows(run: RecordedRun, phase: str) -> str:
     if run.folder.is_active:
         return f"qtj attach {run.name}, qtj stop {run.name}"
     if phase == "Complete":
         return f"qtj report {run.name}"
     return f"qtj logs {run.name}; qtj run FILE --resume continues the last run of a job"
+
+
+def show_local_status(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> int:
+    """Shows a run; returns the exit code.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    name = find_run(run, artifacts).name  # this run is followed, also if the job is run again
+    return asyncio.run(show_status(LocalSource(lambda: [find_run(name, artifacts)]), form, follow=follow))
+
+
+def show_local_board(jobs: Sequence[str], form: OutputFormat | None) -> None:
+    """Shows the runs that are active, and the last run of each job.
+
+    Raises:
+        InputError: A job was not run here.
+    """
+    empty = "there is no run in this folder yet: qtj run FILE starts one"
+    asyncio.run(show_board(LocalSource(lambda: active_runs(jobs)), form, empty))
+
+
+def show_local_events(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> None:
+    """Prints the events of a run.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    found = find_run(run, artifacts)
+
+    async def look() -> EventsSeen:
+        is_over = not found.folder.is_active  # asked first: what is written before the end is read then
+        return EventsSeen(events_of(found.folder), datetime.now(UTC), is_over)
+
+    asyncio.run(show_events(look, form, f"{found.name} has no events", follow=follow))

@@ -8,8 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from qtj.monitor.facts import REPLICA_HEADINGS, replica_cells
-from qtj.monitor.job_table import JOB_HEADINGS, job_cells, share_done
+from qtj.monitor.facts import JOB_HEADINGS, REPLICA_HEADINGS, job_cells, replica_cells, share_done
 from qtj.monitor.replica import Replica
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.text import visible

@@ -4,7 +4,7 @@ from qtj.local.addresses import HOST
 from qtj.local.folder import FolderError
 from qtj.local.http import Answer, send
 from qtj.local.pod_record import local_port_of, recorded_pods
-from qtj.profile.target import NoAnswerError
+from qtj.profile.take import NoAnswerError
 from qtj.runs.folders import RecordedRun
 from qtj.terminal.errors import InputError
 from qtj_contract import PROFILE_PATH

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qtj.profile.local import LocalTarget
-from qtj.profile.take import Length, take_profile
-from qtj.profile.target import Target
+from qtj.profile.take import Length, Target, take_profile
 from qtj.runs.folders import find_run
 from qtj.terminal.errors import InputError
 from qtj_contract.captures import LONGEST_SECONDS, seconds_of

@@ -21,7 +21,7 @@ from qtj.monitor.local_source import LocalSource
 from qtj.monitor.snapshot import Source
 from qtj.python.memory import Memory
 from qtj.report.local import run_content
-from qtj.report.store import read_any
+from qtj.report.stored import read_any
 from qtj.runs.folders import RecordedRun, run_named
 from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.runs.prune import OldRun, remove_runs

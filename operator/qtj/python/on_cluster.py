@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from qtj.cluster.connection import on_cluster
-from qtj.cluster.events import events_of_job
+from qtj.cluster.request import events_of_job
 from qtj.control import delete_job, suspend_job
 from qtj.monitor.cluster_logs import copy_cluster_logs
 from qtj.monitor.cluster_source import ClusterSource
@@ -13,7 +13,7 @@ from qtj.monitor.snapshot import Source
 from qtj.monitor.watch import PERIOD_SECONDS
 from qtj.python.memory import Memory
 from qtj.report.cluster import content_on_cluster
-from qtj.report.store import read_any
+from qtj.report.stored import read_any
 from qtj_operator.cluster.api import ApiClient
 from qtj_report.artifacts import Read
 from qtj_report.content import Content

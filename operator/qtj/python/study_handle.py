@@ -9,7 +9,7 @@ from qtj.python.apart import apart
 from qtj.python.errors import NotFinishedError, StudyFailedError
 from qtj.python.study_results import StudyResults
 from qtj.studies.content import study_content
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.printable import visible
 from qtj_operator.api.study import StudySpec

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from qtj.cluster.connection import on_cluster
-from qtj.cluster.events import events_of_job
 from qtj.cluster.jobs import job_named
+from qtj.cluster.request import events_of_job
 from qtj.report.files import chosen_page_written, write_chosen
 from qtj.report.job import in_utc, job_content, with_course
 from qtj.report.stages import Moment, moments_of
-from qtj.report.store import read_any
+from qtj.report.stored import read_any
 from qtj.runs.line_view import end_sentence
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_contract.run_name import report_path, run_name

@@ -5,8 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from qtj.report.cluster import cluster_content, read_cluster_job
-from qtj.report.store import read_any
-from qtj.report.stored import recorded_weights, stored_if_any, stored_weights
+from qtj.report.stored import read_any, recorded_weights, stored_if_any, stored_weights
 from qtj.report.through_pod import reading_through_pod
 from qtj.runs.folders import PAGE
 from qtj.terminal.errors import InputError

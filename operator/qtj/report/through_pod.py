@@ -9,23 +9,32 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import resources
 
 from qtj.cluster.connection import on_cluster
-from qtj.cluster.execute import Executed, execute
+from qtj.cluster.pod_channels import Executed, execute
 from qtj.cluster.request import Sent, send_json
 from qtj.report.pod_program import NOTHING_THERE
-from qtj.report.reader_pod import CONTAINER, reader_pod, reading_command
+from qtj.script.objects import with_owner
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stderr
+from qtj_operator.api.reading import InvalidJob, read_leniently
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import ApiError, Object, Resource
+from qtj_operator.manifests.pod import pod_template
 from qtj_report.artifacts import NoAccessError, Read
 
-__all__ = ["reading_through_pod"]
+__all__ = ["reader_pod", "reading_through_pod"]
 
 _START_SECONDS = 120.0
 _PERIOD_SECONDS = 1.0
 _NOT_FOUND = 404
+CONTAINER = "reader"
+_SECONDS = 600
+_WAIT = f"import time; time.sleep({_SECONDS})"
+_KEPT = ("image", "imagePullPolicy", "env", "envFrom", "volumeMounts", "volumeDevices", "securityContext")
+"""What it has of the main container: nothing of what only a training needs, such as GPUs, ports and probes."""
+_RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
 
 
 @contextmanager
@@ -102,3 +111,37 @@ async def _removed(pod: Object, client: ApiClient, namespace: str) -> None:
         if problem.code != _NOT_FOUND:
             left = f"`kubectl delete pod {name} -n {namespace}` removes it, or the end of its job does"
             print_stderr(f"qtj: the pod {name} is left ({problem}): {left}")
+
+
+def reader_pod(job: Object, name: str) -> Object:
+    """Returns the pod.
+
+    It has the image, the service account, the volumes and the variables of the job's replicas, and waits for the
+    commands that are run in it. The cluster ends it after ten minutes, whatever becomes of `qtj`, and removes it with
+    its job.
+
+    Args:
+        job: The job, as the API server has it.
+        name: The name of the pod.
+
+    Raises:
+        InputError: The template of the job cannot be read.
+    """
+    try:
+        template = read_leniently(job["spec"])[0].template
+    except InvalidJob as problem:
+        raise InputError(f"{job['metadata']['name']} cannot be read: {problem}") from None
+    spec = dict(pod_template(template, {})["spec"])
+    main = next(each for each in spec["containers"] if each["name"] == template.spec.main.name)
+    reader = {"name": CONTAINER, "command": ["python", "-c", _WAIT], "resources": _RESOURCES}
+    spec.pop("initContainers", None)
+    spec["containers"] = [reader | {field: main[field] for field in _KEPT if field in main}]
+    spec |= {"activeDeadlineSeconds": _SECONDS, "terminationGracePeriodSeconds": 0}
+    meta = {"name": name, "namespace": job["metadata"]["namespace"]}
+    return with_owner({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}, job)
+
+
+def reading_command(uri: str) -> list[str]:
+    """Returns the command that writes the object at an address to stdout."""
+    text = resources.files("qtj.report").joinpath("pod_program.py").read_text("utf-8")
+    return ["python", "-c", text, uri]

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from qtj.studies.compare import comparison_of, comparison_sentences
-from qtj.studies.influence import influences_of
+from qtj.studies.compare import comparison_of, comparison_sentences, influences_of
 from qtj.studies.words import (
     counts_text,
     final_text,

@@ -20,7 +20,7 @@ from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord, shown_study
 from qtj.studies.stored_trials import linked_content
 from qtj.studies.table import study_data, trials_csv
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.study import StudySpec

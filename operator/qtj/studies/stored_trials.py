@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from qtj.local.folder import Folder, FolderError
-from qtj.report.local import run_content
-from qtj.report.page_file import page_at_end
+from qtj.report.local import page_at_end, run_content
 from qtj.runs.folders import PAGE, RecordedRun
 from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord

@@ -5,8 +5,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from qtj.studies.compare import comparison_of
-from qtj.studies.influence import influences_of
+from qtj.studies.compare import comparison_of, influences_of
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus

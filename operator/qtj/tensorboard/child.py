@@ -1,4 +1,4 @@
-"""A program that serves TensorBoard's page until Ctrl-C: TensorBoard itself, or kubectl.
+"""A program that serves TensorBoard's page on a port until Ctrl-C: TensorBoard itself, or kubectl.
 
 A supervisor ends it with this process, however that ends: see `qtj.local.launch`.
 """
@@ -21,12 +21,13 @@ from qtj.local.supervisors import start_supervisor
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stdout
 
-__all__ = ["answers", "serve"]
+__all__ = ["HOST", "answers", "serve", "usable_port"]
 
 _PERIOD_SECONDS = 0.2
 _STARTS_WITHIN = 300.0
 """Seconds. TensorBoard imports TensorFlow where it is installed, which takes a minute on a busy machine."""
 _ENDS_WITHIN = 10.0
+HOST = "127.0.0.1"
 
 
 def serve(command: Sequence[str], program: str, ready: Callable[[], bool], sentence: str) -> None:
@@ -101,3 +102,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_ENDS_WITHIN)
     process.kill()
+
+
+def usable_port(wanted: int) -> int:
+    """Returns a port of this machine that nobody uses; 0 asks for any.
+
+    Raises:
+        InputError: It is in use, or may not be used.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, wanted))
+        except OSError as problem:
+            why = f"port {wanted} of this machine cannot be used ({problem.strerror})"
+            raise InputError(f"{why}: choose another with --port, or any with --port 0") from None
+        port: int = probe.getsockname()[1]
+        return port

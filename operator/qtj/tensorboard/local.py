@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 from qtj.runs.folders import job_and_folder
-from qtj.tensorboard.child import answers, serve
-from qtj.tensorboard.port import HOST, usable_port
+from qtj.tensorboard.child import HOST, answers, serve, usable_port
 from qtj.terminal.errors import InputError
 
 __all__ = ["serve_run"]

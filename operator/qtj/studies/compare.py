@@ -1,7 +1,7 @@
 """What a study says about its points: the best one against the baseline, and how much each parameter matters.
 
-The first is a paired t test over the seeds that both have. All points are run with the same seeds. So the differences at each seed are compared: what a seed makes easy or hard for
-both is not in them.
+The first is a paired t test over the seeds that both have. All points are run with the same seeds. So the differences
+at each seed are compared: what a seed makes easy or hard for both is not in them.
 """
 
 import math
@@ -200,7 +200,7 @@ def is_constant(values: Sequence[float]) -> bool:
 
 
 def influences_of(spec: StudySpec, status: StudyStatus) -> Sequence[Influence]:
-    """Returns how much each parameter of a grid matters, by the simplest honest measure: shares of the variance of runs.
+    """Returns how much each parameter of a grid matters: its share of the variance of all runs.
 
     On a grid, each value of a parameter meets every combination of the others, so means over the runs of a value differ
     by that value alone. Drawn points have no such groups, and then nothing is told, as for a grid that is not whole.

@@ -102,13 +102,6 @@ def test_metadata_that_is_no_mapping_is_a_sentence(folder: Path, metadata: str) 
     assert qtj("run", "job.yaml").sentences == [f"job.yaml:3: metadata{what}"]
 
 
-def test_two_jobs_of_one_name_are_refused(folder: Path) -> None:
-    (folder / "job.yaml").write_text(f"{GOOD}---\n{GOOD}")
-
-    sentence = "job.yaml:28: metadata.name: two jobs of this file are called qcnn: rename one"
-    assert qtj("run", "job.yaml").sentences == [sentence]
-
-
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", ["logs", "report"])
 def test_a_job_that_was_never_run_has_neither_logs_nor_report(command: str) -> None:

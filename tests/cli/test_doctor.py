@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from qtj.doctor.doctor import run_doctor
 from qtj.doctor.finding import Finding, Level, run_check
 from qtj_contract.control_groups import usable_processors
 from tests.cli.qtj import qtj
-
-QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
+from tests.local.laptop import QTJ
 
 
 def group(folder: Path, cpus: int) -> None:

@@ -30,7 +30,7 @@ def test_a_program_that_counts_no_steps_is_judged_by_its_epochs() -> None:
     assert told((0, status(epoch=1, epochs=5)), (30, status(epoch=2, epochs=5))) == ["", "0:01:30 left"]
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Starting", "Suspended", "Complete", "Failed"])
+@pytest.mark.parametrize("phase", ["Pending", "Starting", "Inferring", "Suspended", "Complete", "Failed"])
 def test_only_a_job_that_runs_has_time_left(phase: str) -> None:
     assert told((0, status(step=1, steps=9)), (1, status(step=2, steps=9, phase=phase)))[-1] == ""
 

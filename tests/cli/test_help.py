@@ -3,7 +3,6 @@
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from typer.main import get_command
 
 from qtj.commands.main import GROUPS, app
 from tests.cli.qtj import qtj
+from tests.local.laptop import QTJ
 
-QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 COMMANDS = {each.name or each.function.__name__: each for group in GROUPS.values() for each in group}
 EXAMPLES = [(name, example) for name, command in COMMANDS.items() for example in command.examples]
 

@@ -1,7 +1,6 @@
 """What a run shows where lines are all there is: each stage, each event, some epochs, and the end once."""
 
 from qtj.local.store import Change
-from qtj.runs.eta import Eta
 from qtj_operator.controller.client import Resource
 
 from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping
@@ -229,39 +228,6 @@ def test_a_program_need_not_say_how_many_epochs_there_are() -> None:
         view.show_change(job(progress={"epoch": 3, "loss": 0.5}))
 
     assert paper.lines[1] == "qcnn  epoch 3  loss 0.5000"
-
-
-def left(*seen: tuple[float, Change]) -> list[str]:
-    remaining = Eta()
-    return [remaining.of("qcnn", change.object["status"], at) for at, change in seen]
-
-
-def test_the_time_left_follows_from_the_steps_since_the_first_one_seen() -> None:
-    assert left((5, stepping(0)), (10, stepping(1)), (16, stepping(4)), (40, stepping(16))) == [
-        "", "", "0:01:52 left", "0:01:28 left",
-    ]  # fmt: skip
-
-
-def test_without_steps_the_time_left_follows_from_the_epochs() -> None:
-    def epochs(done: int) -> Change:
-        return job(progress={"epoch": done, "epochs": 10})
-
-    assert left((5, epochs(0)), (10, epochs(1)), (20, epochs(2)), (30, epochs(3)), (99, epochs(10))) == [
-        "", "", "0:01:20 left", "0:01:10 left", "",
-    ]  # fmt: skip
-
-
-def test_the_time_left_begins_anew_with_another_attempt_and_ends_with_training() -> None:
-    seen = left(
-        (0, stepping(10)),
-        (10, stepping(20)),
-        (50, stepping(12, attempt=2)),
-        (60, stepping(13, attempt=2)),
-        (99, stepping(60, attempt=2)),
-        (99, stepping(50, attempt=2, phase="Inferring")),
-    )
-
-    assert seen == ["", "0:00:40 left", "", "0:07:50 left", "", ""]
 
 
 def test_a_job_is_suspended_only_once_its_programs_have_ended() -> None:

@@ -1,13 +1,23 @@
 """`qtj logs`: which logs are shown, and how."""
 
+import os
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from qtj.monitor.cluster_logs import copy_cluster_logs
+from qtj.terminal.errors import InputError
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
 from tests.cli.recorded import make_run
+from tests.cli.test_readers_gone import SOURCES
+from tests.controller.lab import KEY, Lab, running
+from tests.local.laptop import QTJ
 
 pytestmark = pytest.mark.usefixtures("folder")
+LOGS, DESCRIPTORS = 150, 100
 
 
 @pytest.fixture
@@ -88,3 +98,34 @@ def test_following_a_run_that_is_over_shows_all_of_it_and_ends() -> None:
     (run.path / "logs/toy-worker-0.1.log").write_text("one\ntwo")
 
     assert shown("toy", "-f") == ["toy-worker-0.1  one", "toy-worker-0.1  two"]
+
+
+async def test_more_logs_than_can_be_followed_at_once_are_refused_with_a_way_out() -> None:
+    lab = Lab()
+    await running(lab, replicaSpecs={"Worker": {"replicas": 91}})
+    client: Any = lab.cluster
+
+    sentence = "qcnn has 91 logs, and 90 can be followed at once: name a replica, such as qcnn-worker-0.1"
+    with pytest.raises(InputError, match=sentence):
+        await copy_cluster_logs(client, KEY, None, follow=True, form=None)
+
+
+@pytest.mark.parametrize("flags", [(), ("-f",)], ids=["at once", "followed"])
+def test_more_logs_than_descriptors_are_all_shown(folder: Path, flags: tuple[str, ...]) -> None:
+    left = Left(folder)
+    left.record(left.status)
+    (left.place / "logs").mkdir()
+    for number in range(LOGS):
+        (left.place / f"logs/own-worker-{number}.1.log").write_text(f"I am {number}\nhalf")
+
+    ended = subprocess.run(
+        ["sh", "-c", f'ulimit -n {DESCRIPTORS}; exec "$@"', "sh", *QTJ, "logs", "own", *flags],
+        env={**os.environ, "PYTHONPATH": SOURCES},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.stderr == ""
+    assert {f"own-worker-{number}.1  I am {number}" for number in range(LOGS)} <= set(ended.stdout.splitlines())
+    assert ended.stdout.count("  half\n") == LOGS

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
-from tests.cli.test_report import Left
 from tests.cli.test_scaling import Runs
 
 PLANTED = (

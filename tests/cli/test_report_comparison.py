@@ -7,8 +7,8 @@ import pytest
 
 from qtj_contract.predictions import Predictions
 from tests.cli.html_page import Page
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
-from tests.cli.test_report import Left
 
 LINE = Predictions(labels=[0.0, 2.0], predictions=[0.0, 1.0], examples=2)
 

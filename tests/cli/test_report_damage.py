@@ -1,16 +1,9 @@
 """`qtj report` over what is damaged: sentences, and the rest of the report."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
-from tests.cli.test_report import Left
-
-
-@pytest.fixture
-def left(folder: Path) -> Left:
-    return Left(folder)
 
 
 @pytest.mark.parametrize(

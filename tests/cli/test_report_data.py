@@ -11,8 +11,8 @@ import yaml
 
 from qtj_contract.predictions import Predictions
 from qtj_contract.whole_file import write_whole
+from tests.cli.left import Left
 from tests.cli.qtj import Answer, qtj
-from tests.cli.test_report import Left
 
 _NUMBERS = ("loss", "accuracy", "validationLoss", "trainingAccuracy", "examplesPerSecond", "devices")
 UNKNOWN: dict[str, object] = {**dict.fromkeys(_NUMBERS), "scores": {}}

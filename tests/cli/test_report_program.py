@@ -13,8 +13,8 @@ from qtj_report.artifacts import with_programs
 from qtj_report.comparison_page import comparison_page
 from qtj_report.content import Content, Repetition
 from qtj_report.page import run_page
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
-from tests.cli.test_report import Left
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 UNKNOWN = Origin()

@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
+from qtj.runs.status_text import phase_message
 from qtj.runs.summary import began, epoch_and_loss, shown_phase
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
 from tests.cli.recorded import epochs, found, make_run, write_epochs
 
 pytestmark = pytest.mark.usefixtures("folder")
+COMPLETE = {"type": "Complete", "reason": "InferenceDone", "message": "inference is done: mse 1.661"}
+IN_PART = "worker-0 has succeeded, but training ended after 5 of 20 steps, because the data ran out"
 
 
 def ago(**age: float) -> dict[str, Any]:
@@ -154,3 +158,51 @@ def test_a_job_that_the_operator_has_not_started_began_when_it_was_made() -> Non
 @pytest.mark.parametrize("edited", [None, "", "yesterday", 7, "2026-01-01T00:00:00"])
 def test_a_time_that_is_none_is_not_shown(edited: object) -> None:
     assert began({"metadata": {"creationTimestamp": edited}, "status": None}) == "-"
+
+
+@pytest.mark.parametrize(
+    ("reason", "more"),
+    [("WeightsStored", ""), ("TrainedInPart", f"; {IN_PART}")],
+)
+def test_a_complete_job_that_has_trained_in_part_says_so(reason: str, more: str) -> None:
+    trained = {"type": "Trained", "reason": reason, "message": IN_PART}
+
+    assert phase_message({"phase": "Complete", "conditions": [COMPLETE, trained]}) == COMPLETE["message"] + more
+
+
+def epoch_in(left: Left) -> str:
+    """Returns what the status says, after a look at whether the list says the same."""
+    left.record(left.status)
+    said = next(line.split()[1] for line in qtj("status", "own").output.splitlines() if line.startswith("epoch"))
+    listed = qtj("list").output.splitlines()
+    begin = listed[0].index("EPOCH")
+    assert listed[1][begin:].split()[0] == said
+    return said
+
+
+def test_before_the_first_epoch_is_done_none_of_them_is(left: Left) -> None:
+    left.status |= {"phase": "Running", "progress": {"epoch": 0, "epochs": 4, "loss": 1.0}}
+
+    assert epoch_in(left) == "0/4"
+    assert left.report()[1:] == [
+        "epochs         none recorded yet",
+        "loss           1 in the first epoch, which is not done",
+        f"page: {left.page}",
+        "picture: none, because no epoch with a finite loss and no finite prediction is recorded",
+    ]
+
+
+def test_an_epoch_that_the_program_has_recorded_after_the_last_poll_counts(left: Left) -> None:
+    left.status |= {"progress": {"epoch": 3, "epochs": 4, "loss": 0.5}}
+    left.epochs(4, 3, 2, 1)
+
+    assert epoch_in(left) == "4/4"
+    assert "epochs         4 of 4" in left.report()
+    assert "loss        1\n" in qtj("status", "own").output
+
+
+def test_epochs_of_an_earlier_attempt_are_not_those_of_one_that_repeats_them(left: Left) -> None:
+    left.status |= {"phase": "Running", "attempt": 2, "progress": {"epoch": 1, "epochs": 4}}
+    left.epochs(4, 3, 2, attempt=1)
+
+    assert epoch_in(left) == "1/4"

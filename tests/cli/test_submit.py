@@ -1,12 +1,11 @@
 """`qtj submit` and what changes a job, with an API server that has one answer for each request."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cli.fake_api import JOBS, MAPS, FakeApi, fake_api, use_kubeconfig
+from tests.cli.fake_api import JOBS, MAPS, FakeApi, use_kubeconfig
 from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
 
@@ -17,12 +16,10 @@ FORBIDDEN = (
 
 
 @pytest.fixture
-def api(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    use_kubeconfig(monkeypatch, folder / "kubeconfig")
+def api(api: FakeApi, folder: Path) -> FakeApi:
     (folder / "train.py").write_text("from qtj_trainer import Program\nimport layers\nProgram(epochs=1)\n")
     (folder / "layers.py").write_text("")
-    with fake_api(folder / "kubeconfig") as api:
-        yield api
+    return api
 
 
 def test_a_program_becomes_a_job_that_owns_its_config_map(api: FakeApi) -> None:

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -13,10 +12,10 @@ from qtj.files.yaml_reader import documents_of, value_of
 from qtj.terminal.errors import InputError
 from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
+from tests.local.laptop import QTJ
 
 REPOSITORY = Path(__file__).parents[2]
 NAMELESS = "a field has a name: write text before the colon, or put a value that begins with { or [ in quotes"
-QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
 
 
 def read(text: str) -> object:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from qtj.cluster.connection import on_cluster
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named, on_cluster
 from qtj.terminal.errors import InputError
 from qtj_operator.controller.client import Client, Key, Object, Resource
 

@@ -1,11 +1,17 @@
 """Elements of HTML and SVG: a tree whose text is escaped when it is written; and the parts of a page."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from importlib import resources
+from importlib.metadata import PackageNotFoundError
 from xml.etree.ElementTree import Element, tostring
 
 from qtj_contract.printable import visible
+from qtj_contract.version import installed_version
+from qtj_report.wording import moment
 
-__all__ = ["Child", "card", "facts", "listing", "markup", "node", "section", "table"]
+__all__ = ["Child", "card", "document", "facts", "listing", "markup", "node", "picture_style", "section", "table"]
 
 Child = Element | str | None
 
@@ -90,3 +96,46 @@ def _row(cells: Sequence[Child], classes: Sequence[str | None]) -> Element:
 
 def _scrolled(content: Element) -> Element:
     return node("div", content, class_="scrolled", tabindex="0")
+
+
+def document(title: str, content: Sequence[Element | None], written: datetime) -> str:
+    """Returns a file of HTML that needs no other file.
+
+    Args:
+        title: The title of the window.
+        content: What the page shows; None is left out.
+        written: The time of writing.
+    """
+    head = node(
+        "head",
+        node("meta", charset="utf-8"),
+        node("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        node("meta", name="color-scheme", content="light dark"),
+        node("title", title),
+        node("style", page_style()),
+    )
+    footer = node("footer", f"Written by qtj {_version()} on {moment(written)}")
+    page = node("html", head, node("body", node("main", *content), footer), lang="en")
+    return f"<!DOCTYPE html>\n{markup(page)}\n"
+
+
+def _version() -> str:
+    try:
+        return installed_version()
+    except PackageNotFoundError:  # run from its sources
+        return "from sources"
+
+
+def page_style() -> str:
+    """Returns the style of a page, light or dark as its reader likes it."""
+    return _sheet("chart.css") + _sheet("page.css")
+
+
+def picture_style() -> str:
+    """Returns the style of charts alone, with the light colours: few programs but browsers know variables."""
+    light = dict(re.findall(r"(--[\w-]+): ([^;]+);", _sheet("page.css").partition("@media")[0]))
+    return re.sub(r"var\((--[\w-]+)\)", lambda named: light[named[1]], _sheet("chart.css"))
+
+
+def _sheet(name: str) -> str:
+    return resources.files(__package__ or "").joinpath(name).read_text("utf-8")

@@ -8,8 +8,7 @@ from qtj_contract.predictions import Predictions
 from qtj_report.chart import HEIGHT, WIDTH, Chart, matrix_chart, scatter_chart
 from qtj_report.content import Content
 from qtj_report.curves import training_charts
-from qtj_report.document import picture_style
-from qtj_report.element import node
+from qtj_report.element import node, picture_style
 from qtj_report.predictions import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs
 from qtj_report.wording import number
 

@@ -8,9 +8,8 @@ from rich.console import Console
 
 from qtj.local.store import Change
 from qtj.monitor import watch
-from qtj.monitor.change_lines import Changes, Lines
 from qtj.monitor.snapshot import Snapshot
-from qtj.monitor.watch import until_answered
+from qtj.monitor.watch import Changes, Lines, until_answered
 from qtj.runs.line_view import LineView
 from qtj_operator.controller.client import ApiError
 from tests.cli.seen import seen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named
 from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.errors import InputError

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from qtj.doctor import doctor, machine
-from qtj.doctor.doctor import run_doctor
-from qtj.doctor.finding import Finding, Level, run_check
+from qtj.doctor import doctor
+from qtj.doctor.doctor import Finding, Level, run_check, run_doctor
 from qtj_contract.control_groups import usable_processors
 from tests.cli.qtj import qtj
 from tests.local.laptop import QTJ
@@ -47,7 +46,7 @@ def test_a_folder_is_written_to_before_it_is_called_fine(folder: Path, name: str
     if prepared == "gone":
         (folder / "here").rmdir()
 
-    assert run_check(name, machine.CHECKS[name]).level == level
+    assert run_check(name, doctor.MACHINE[name]).level == level
 
 
 def test_artifacts_are_tried_by_an_object_that_goes_again(folder: Path) -> None:
@@ -127,7 +126,7 @@ def test_only_what_a_run_needs_makes_it_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], level: Level, code: int
 ) -> None:
     finding = Finding("Python", level, "3.9", "install another")
-    monkeypatch.setattr(machine, "CHECKS", {"Python": lambda: replace(finding, level=Level.OK)})
+    monkeypatch.setattr(doctor, "MACHINE", {"Python": lambda: replace(finding, level=Level.OK)})
     monkeypatch.setattr(doctor, "CHECKS", {"another": lambda: finding})
     monkeypatch.setattr("qtj.doctor.cluster.cluster", lambda: replace(finding, level=Level.OK))
 

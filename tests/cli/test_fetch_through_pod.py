@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qtj.report.through_pod import reader_pod, reading_through_pod
+from qtj.report.fetch import reader_pod, reading_through_pod
 from qtj.terminal.errors import InputError
 from tests.cli.fake_api import JOBS, PODS, FakeApi, bucket_with
 from tests.cli.qtj import qtj

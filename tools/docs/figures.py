@@ -10,7 +10,7 @@ from typing import Any
 
 from qtj_report.picture import picture
 from qtj_report.study import ParameterColumn, StudyContent, StudyPoint
-from qtj_report.study_charts import parameter_charts
+from qtj_report.study_page import parameter_charts
 from tools.docs.files import ROOT
 
 __all__ = ["FOLDER", "drawn"]

@@ -8,8 +8,7 @@ from qtj.checks.gpu import gpu_warnings
 from qtj.checks.job import check_file
 from qtj.checks.study import study_of
 from qtj.files.documents import file_of, read_documents
-from qtj.terminal.collect import map_or_raise
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, map_or_raise
 
 __all__ = ["validate_files", "validation_of"]
 

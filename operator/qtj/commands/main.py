@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from qtj.commands import files, history, monitor, operator, run, setup, submit
+from qtj.commands import files, monitor, operator, run, setup, submit
 from qtj.commands.group import Group, register
 from qtj_contract.version import installed_version
 
 __all__ = ["GROUPS", "ON_CLUSTER", "app"]
 
 GROUPS = {
-    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS),
+    "Runs on this machine": run.COMMANDS,
     "Jobs, on this machine and on a cluster": monitor.COMMANDS,
     "Jobs on a cluster": submit.COMMANDS,
     "Files and jobs": files.COMMANDS,

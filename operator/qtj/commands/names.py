@@ -50,7 +50,7 @@ def jobs_of_cluster(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that the JOB of a cluster may be completed to."""
 
     async def ask(client: "ApiClient", where: str) -> Sequence[str]:
-        from qtj.cluster.jobs import jobs_in
+        from qtj.cluster.connection import jobs_in
 
         return _names(await jobs_in(client, where))
 

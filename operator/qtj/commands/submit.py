@@ -26,7 +26,6 @@ from qtj.terminal.streams import print_stderr, print_stdout
 
 if TYPE_CHECKING:
     from qtj.control import Changed
-    from qtj.script.documents import ProgramOptions
     from qtj.script.objects import Resources
     from qtj.submit.submit import Order
 
@@ -95,7 +94,19 @@ def submit(
         if follow and dry_run:
             raise InputError("--follow and --dry-run contradict each other: leave one of them out")
         if local:
-            code = _run_here(chosen, program, settings, output, dry_run=dry_run)
+            from qtj.report.local import page_at_end
+            from qtj.runs.run import Options
+
+            code = run_here(
+                Options(
+                    file=chosen,
+                    program=program,
+                    settings=settings or (),
+                    output=output,
+                    dry_run=dry_run,
+                    at_end=page_at_end,
+                )
+            )
         else:
             order = Order(
                 file=chosen,
@@ -125,16 +136,6 @@ def _check_quantity(option: str, text: str | None, examples: str) -> None:
 
     if text is not None and (amount_of(text) or 0) <= 0:
         raise InputError(f"{option} {text}: write a quantity of Kubernetes above 0, such as {examples}")
-
-
-def _run_here(file: Path, program: "ProgramOptions", settings: Settings, output: Output, *, dry_run: bool) -> int:
-    from qtj.report.local import page_at_end
-    from qtj.runs.run import Options
-
-    options = Options(
-        file=file, program=program, settings=settings or (), output=output, dry_run=dry_run, at_end=page_at_end
-    )
-    return run_here(options)
 
 
 def _submit(order: "Order", output: Output, *, follow: bool, dry_run: bool) -> int:

@@ -1,25 +1,43 @@
-"""`qtj doctor`: checks what `qtj run` needs on this machine, the installed software, a cluster, and a bucket.
+"""`qtj doctor`: checks what `qtj run` needs on this machine, of the installed software, a cluster, and a bucket.
 
 A check of software that may crash or hang runs in its own process.
 """
 
+import ctypes
+import os
+import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
-from qtj.doctor import machine
-from qtj.doctor.finding import Finding, Level, run_check
 from qtj.local.extras import EXTRAS, install_command, missing
 from qtj.terminal.errors import COMPLETE, FAILED
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj.terminal.streams import print_stdout
+from qtj_contract.control_groups import memory_limit, usable_processors
+from qtj_contract.quantities import in_words
 
-__all__ = ["CHECKS", "ENGINE", "IMPORT_SECONDS", "WRITE_SECONDS", "artifacts", "run_doctor"]
+__all__ = [
+    "CHECKS",
+    "ENGINE",
+    "IMPORT_SECONDS",
+    "MACHINE",
+    "WRITE_SECONDS",
+    "Finding",
+    "Level",
+    "artifacts",
+    "run_check",
+    "run_doctor",
+]
 
 IMPORT_SECONDS = 120.0
 WRITE_SECONDS = 30.0
@@ -49,6 +67,55 @@ try:
 except TrainerError as problem:
     sys.exit(str(problem))
 """
+_GIB = 1024**3
+_LITTLE_MEMORY = 2 * _GIB
+"""Two workers, and an inference that is loading, take this much."""
+_LITTLE_DISK, _NO_DISK = _GIB, 10 * 1024**2
+_PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER = 2, 37
+"""prctl(2)."""
+
+
+class Level(StrEnum):
+    """How much it matters."""
+
+    OK = "ok"
+    WARNING = "warning"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        check: What was checked, as a short name.
+        level: How much it matters; `qtj run` needs what is missing.
+        message: The result.
+        remedy: What to do; empty if there is nothing to do.
+    """
+
+    check: str
+    level: Level
+    message: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """Returns the line for people."""
+        return f"{self.level:<8} {self.check:<11} {self.message}{f': {self.remedy}' if self.remedy else ''}"
+
+
+def run_check(check: str, check_it: Callable[[], Finding]) -> Finding:
+    """Runs a check. One that raises becomes a warning: the cause may be the defect of this machine.
+
+    A check that ends by a TimeoutError says nothing about what it looked at, for example an import on a busy machine.
+    """
+    try:
+        return check_it()
+    except TimeoutError as problem:
+        return Finding(check, Level.WARNING, f"not checked: {problem}", "try again when this machine is less busy")
+    except Exception as problem:  # noqa: BLE001
+        reason = " ".join(str(problem).split()) or "without a message"
+        return Finding(check, Level.WARNING, f"it cannot be checked ({type(problem).__name__}: {reason})")
 
 
 def run_doctor(form: OutputFormat | None, artifacts: str | None) -> int:
@@ -74,7 +141,7 @@ def run_doctor(form: OutputFormat | None, artifacts: str | None) -> int:
 
 
 def _findings(uri: str | None) -> Iterator[Finding]:
-    checks: dict[str, Callable[[], Finding]] = {**machine.CHECKS, **CHECKS, "cluster": _cluster}
+    checks: dict[str, Callable[[], Finding]] = {**MACHINE, **CHECKS, "cluster": _cluster}
     if uri is not None:
         checks["artifacts"] = partial(artifacts, uri)
     with ThreadPoolExecutor() as pool:  # the slow ones take seconds each
@@ -162,3 +229,85 @@ CHECKS: Mapping[str, Callable[[], Finding]] = {
     "engine": partial(_with, "qtj_simulator", "engine", _engine),
 }
 """The checks of software, by the name at the beginning of their line."""
+
+
+def _python_version() -> Finding:
+    found = f"{platform.python_version()}, {sys.executable}"
+    version = sys.version_info[:2]
+    if version < (3, 11):
+        return Finding("Python", Level.MISSING, found, "install Python 3.11 or newer")
+    if version < (3, 13):
+        return Finding("Python", Level.OK, found)
+    return Finding("Python", Level.WARNING, found, "qcnn and other programs with TensorFlow need 3.11 or 3.12")
+
+
+def _platform() -> Finding:
+    found = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
+        return Finding("platform", Level.OK, found)
+    remedy = "the trainer needs Linux on x86-64; qtj run of programs without TensorFlow Quantum is not tested elsewhere"
+    return Finding("platform", Level.WARNING, found, remedy)
+
+
+def _ends_with_its_parent() -> bool:
+    """Tells whether this kernel can end a process with its parent, and give orphans to a process that asks for them."""
+    if platform.system() != "Linux":
+        return False
+    prctl, value = ctypes.CDLL(None).prctl, ctypes.c_int()
+    return all(prctl(option, ctypes.byref(value)) == 0 for option in (_PR_GET_PDEATHSIG, _PR_GET_CHILD_SUBREAPER))
+
+
+def _kernel() -> Finding:
+    if _ends_with_its_parent():
+        return Finding("kernel", Level.OK, "ends workers with qtj run, however that ends")
+    remedy = "look for processes left over when qtj run was killed"
+    return Finding("kernel", Level.WARNING, "cannot end a process with its parent", remedy)
+
+
+def _processors() -> Finding:
+    count = usable_processors()
+    return Finding("processors", Level.OK, f"{count} for this process, of {os.cpu_count()} of the machine")
+
+
+def _memory() -> Finding:
+    usable = memory_limit()
+    found = f"{in_words(usable)} for this process"
+    if usable >= _LITTLE_MEMORY:
+        return Finding("memory", Level.OK, found)
+    return Finding("memory", Level.WARNING, found, "run with one worker: each takes about 0.6 GiB for TensorFlow alone")
+
+
+def _folder() -> Finding:
+    return _room("folder", Path.cwd(), "change to another folder, or name one with --artifacts")
+
+
+def _temporary() -> Finding:
+    try:
+        folder = Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        return Finding("TMPDIR", Level.MISSING, "no folder for temporary files can be written to", "set TMPDIR to one")
+    return _room("TMPDIR", folder, "set TMPDIR to another folder")
+
+
+def _room(check: str, folder: Path, remedy: str) -> Finding:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as problem:
+        return Finding(check, Level.MISSING, f"{folder} cannot be written to ({problem.strerror})", remedy)
+    found = f"{in_words(free)} free in {folder}"
+    if free < _LITTLE_DISK:
+        return Finding(check, Level.MISSING if free < _NO_DISK else Level.WARNING, found, remedy)
+    return Finding(check, Level.OK, found)
+
+
+MACHINE: Mapping[str, Callable[[], Finding]] = {
+    "Python": _python_version,
+    "platform": _platform,
+    "kernel": _kernel,
+    "processors": _processors,
+    "memory": _memory,
+    "folder": _folder,
+    "TMPDIR": _temporary,
+}
+"""The checks, by the name at the beginning of their line."""

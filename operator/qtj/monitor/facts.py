@@ -1,23 +1,29 @@
 """Everything about one job, as names and values, and about several, a row for each; both as lines of text."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from qtj.monitor.replica import Replica, spec_of
-from qtj.monitor.snapshot import Snapshot
-from qtj.runs.summary import epoch_text, loss_text, step_text
+from qtj.monitor.snapshot import Replica, Snapshot, replica_names, spec_of
+from qtj.runs.summary import age_text, epoch_text, loss_text, step_text
 from qtj.terminal.text import columns
 from qtj_contract.digits import in_digits
+from qtj_operator.api.names import KIND, inference_name
 from qtj_operator.api.platform_policy import Given, given_to
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.controller.client import Object
+from qtj_operator.controller.last_events import time_of
 from qtj_report.wording import metric_name, sparkline
 
 __all__ = [
+    "EVENT_HEADINGS",
     "JOB_HEADINGS",
     "REPLICA_HEADINGS",
     "board_text",
+    "count_of",
+    "event_cells",
+    "events_about",
     "facts",
     "job_cells",
     "last_events",
@@ -32,6 +38,8 @@ REPLICA_HEADINGS = ("REPLICA", "STATE", "NODE", "EXIT CODE", "RESTARTS", "OWN ST
 _SHORT_CURVE = 16
 _PLAIN = {"Running", "Complete"}
 JOB_HEADINGS = ("JOB", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
+EVENT_HEADINGS = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
@@ -171,3 +179,49 @@ def _status_lines(seen: Snapshot) -> Iterator[str]:
         yield f"{'event':<11} {event['reason']}: {event['message']}"
     if seen.follows:
         yield f"{'next':<11} {seen.follows}"
+
+
+def event_cells(event: Object, now: datetime) -> Sequence[str]:
+    """Returns the row of an event, below `EVENT_HEADINGS`."""
+    about, at, count = event["involvedObject"], time_of(event), count_of(event)
+    age = "-" if at == _BEGINNING else age_text(now - at)
+    name = f"{str(about.get('kind') or '').lower()}/{about.get('name')}".removeprefix("/")
+    message = " ".join(str(event.get("message") or "").split())
+    return (
+        f"{age} (x{count})" if count > 1 else age,
+        str(event.get("type") or "-"),
+        str(event.get("reason") or "-"),
+        name,
+        message,
+    )
+
+
+def events_about(job: Object, events: Sequence[Object]) -> Sequence[Object]:
+    """Returns the events about a job and its children, oldest first.
+
+    Args:
+        job: The job. Events about an earlier job of its name are left out.
+        events: Events of its namespace.
+    """
+    return sorted(_about(job, events), key=time_of)
+
+
+def _about(job: Object, events: Sequence[Object]) -> Iterator[Object]:
+    meta = job["metadata"]
+    names, inference = replica_names(job), inference_name(meta["name"])
+    created = datetime.fromisoformat(meta["creationTimestamp"])
+    for event in events:
+        about = event["involvedObject"]
+        kind, name = about.get("kind"), about.get("name") or ""
+        if kind == KIND:
+            is_ours = about.get("uid") == meta["uid"]
+        else:
+            is_child = name in names or name == inference or (kind == "Pod" and name.startswith(f"{inference}-"))
+            is_ours = is_child and time_of(event) >= created
+        if is_ours:
+            yield event
+
+
+def count_of(event: Mapping[str, Any]) -> int:
+    """Returns how often an event has happened."""
+    return int((event.get("series") or {}).get("count") or event.get("count") or 1)

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named
 from qtj.cluster.pod_channels import ask_pod
 from qtj.local.http import Answer
 from qtj.profile.take import NoAnswerError

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from qtj.python.table import Table
-from qtj.studies.table import study_data
+from qtj.studies.content import study_data
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import SEED
 from qtj_operator.api.study_status import StudyStatus

@@ -12,8 +12,7 @@ from qtj.local.folder import Folder
 from qtj.local.follow import events_of
 from qtj.local.history import INTERRUPTED, History, phase_of
 from qtj.local.progress_log import recorded_lines
-from qtj.report.job import job_content, with_course
-from qtj.report.stages import moments_of
+from qtj.report.job import job_content, moments_of, with_course
 from qtj.report.stored import read_file
 from qtj.runs.folders import PAGE, RecordedRun
 from qtj.runs.line_view import end_sentence

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from qtj.local.history import History
-from qtj.report.files import chosen_page_written, report_written, write_chosen
+from qtj.report.files import report_written, write_named
 from qtj.report.local import page_of, run_content
 from qtj.runs.folders import PAGE, RecordedRun
 from qtj.runs.summary import epoch_and_loss
@@ -23,9 +23,8 @@ from qtj_contract.stored_source import changes
 from qtj_contract.whole_file import write_whole
 from qtj_operator.api.status import Phase
 from qtj_report.content import Content
-from qtj_report.data import report_data
 from qtj_report.picture import report_picture
-from qtj_report.text import report_text
+from qtj_report.text import report_data, report_text
 from qtj_report.wording import named_metrics, option_text
 
 __all__ = ["differences", "report_for_programs", "report_runs"]
@@ -44,9 +43,8 @@ def report_runs(runs: Sequence[RecordedRun], html: Path | None) -> Iterator[str]
         InputError: A file cannot be written.
     """
     if html is not None:
-        with chosen_page_written(html):
-            write_chosen(page_of(_contents(runs), datetime.now(UTC)), html)
-            yield f"page: {html}"
+        write_named(page_of(_contents(runs), datetime.now(UTC)), html)
+        yield f"page: {html}"
     elif len(runs) == 1:
         yield from _report_run(runs[0])
     else:

@@ -25,9 +25,8 @@ from qtj.runs.line_view import key_of
 from qtj.runs.program_notes import program_notes
 from qtj.runs.programs import changed_programs, earlier_programs, programs_of
 from qtj.runs.run import Options, command_again
-from qtj.studies.content import study_content
+from qtj.studies.content import study_content, study_data, trials_csv
 from qtj.studies.record import StudyRecord, shown_study
-from qtj.studies.table import study_data, trials_csv
 from qtj.studies.trials import Trials
 from qtj.studies.view import StudyView, study_view_for
 from qtj.studies.words import study_text

@@ -14,6 +14,14 @@ from tests.controller.memory import RecordingClient
 from tests.jobs import job_object
 
 
+@pytest.fixture
+async def lab() -> Lab:
+    """A cluster with a job that runs."""
+    lab = Lab()
+    await running(lab)
+    return lab
+
+
 def source(lab: Lab, *names: str) -> ClusterSource:
     return ClusterSource(lab.cluster, lambda: lab.now, "lab", names)
 
@@ -30,9 +38,7 @@ async def one(source: ClusterSource) -> Snapshot:
     return seen
 
 
-async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
-    lab = Lab()
-    await running(lab)
+async def test_a_job_is_seen_as_its_operator_reports_it(lab: Lab) -> None:
     lab.progress.leader = Progress(epoch=3, epochs=25, loss=0.25)
     lab.waits(seconds=5)
     await lab.settles()
@@ -71,9 +77,7 @@ async def test_a_phase_without_a_condition_of_its_name_is_explained_as_the_opera
     assert (seen.phase, seen.why) == (phase, (await lab.condition("Reconciling"))["message"])
 
 
-async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats() -> None:
-    lab = Lab()
-    await running(lab)
+async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats(lab: Lab) -> None:
     watched = source(lab, "qcnn")
 
     losses = []
@@ -84,9 +88,7 @@ async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_
     assert losses == [[1.0], [1.0, 0.5], [1.0, 0.5, 0.4], [1.0, 0.45]]
 
 
-async def test_the_time_left_is_an_estimate_at_first() -> None:
-    lab = Lab()
-    await running(lab)
+async def test_the_time_left_is_an_estimate_at_first(lab: Lab) -> None:
     await epoch(lab, 5, 0.25)
     lab.waits(seconds=10)
 
@@ -132,9 +134,7 @@ def event(reason: str, second: int, uid: str) -> Object:
     ],
     ids=["active", "suspended"],
 )
-async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], command: str) -> None:
-    lab = Lab()
-    await running(lab)
+async def test_the_next_command_follows_from_the_phase(lab: Lab, spec: dict[str, bool], command: str) -> None:
     lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["spec"].update(spec))
     await lab.settles()
 
@@ -168,9 +168,7 @@ async def test_what_to_do_next_with_a_complete_job_is_to_read_its_report() -> No
     assert (await one(source(lab, "qcnn"))).follows == "qtj report qcnn -n lab"
 
 
-async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are() -> None:
-    lab = Lab()
-    await running(lab)
+async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are(lab: Lab) -> None:
     for number in range(5):
         await lab.cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=f"job-{number}"))
     client = RecordingClient(lab.cluster)

@@ -6,6 +6,17 @@ from qtj_operator.controller.client import Resource
 from .viewed import QCNN, Paper, ending, epoch, event, job, manifest, pod, stepping
 
 
+def told(*changes: Change, end: Change | None = None) -> Paper:
+    """Shows changes, one after the other, and then the end of the job."""
+    paper = Paper()
+    with paper.view as view:
+        for change in changes:
+            view.show_change(change)
+    if end is not None:
+        view.show_end(end.object)
+    return paper
+
+
 def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> None:
     paper = Paper()
     times = (
@@ -41,23 +52,18 @@ def test_each_stage_is_told_as_it_begins_and_how_long_each_took_at_the_end() -> 
 
 
 def test_a_program_that_says_nothing_of_itself_is_only_known_to_run() -> None:
-    paper = Paper()
-
-    with paper.view as view:
-        for phase in (None, "Pending", "Running", "Complete"):
-            view.show_change(job(phase))
+    paper = told(*map(job, (None, "Pending", "Running", "Complete")))
 
     assert paper.lines[:3] == ["qcnn  starting", "qcnn  running", "qcnn is Complete"]
 
 
 def test_a_job_without_inference_is_never_inferring() -> None:
-    paper = Paper()
+    said = [
+        manifest("qcnn", {"phase": phase, "ready": "1/1", "attempt": 1}, inference=None)
+        for phase in ("Running", "Inferring", "Complete")
+    ]
 
-    with paper.view as view:
-        for phase in ("Running", "Inferring", "Complete"):
-            status = {"phase": phase, "ready": "1/1", "attempt": 1}
-            said = manifest("qcnn", status, inference=None)
-            view.show_change(Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, said))
+    paper = told(*(Change("MODIFIED", Resource.QUANTUM_TRAINING_JOBS, 1, each) for each in said))
 
     assert [line for line in paper.lines if "inferring" in line] == []
     assert paper.lines[1] == "qcnn is Complete"
@@ -105,11 +111,7 @@ def test_nothing_is_told_twice_when_nothing_has_changed() -> None:
 
 
 def test_the_last_epoch_is_told_before_the_end_however_fast_it_was() -> None:
-    paper = Paper()
-
-    with paper.view as view:
-        view.show_change(epoch(24))
-        view.show_change(epoch(25, phase="Complete"))
+    paper = told(epoch(24), epoch(25, phase="Complete"))
 
     assert paper.lines[1:3] == ["qcnn  epoch 25/25  loss 0.2500  432 examples/s", "qcnn is Complete"]
 
@@ -125,15 +127,15 @@ def test_a_long_epoch_is_told_by_tenths_of_its_steps() -> None:
 
 
 def test_replicas_count_while_they_gather_and_not_when_they_leave() -> None:
-    paper = Paper()
     left = {"Worker": {"desired": 2, "ready": 1, "succeeded": 1, "failed": 0}}
 
-    with paper.view as view:
-        view.show_change(job("Running", ready="1/2", name="short"))
-        view.show_change(job("Restarting", ready="1/2", name="short"))
-        view.show_change(job("Restarting", name="done"))
-        view.show_change(job("Running", ready="1/2", replicas=left, name="done"))
-        view.show_change(job("Inferring", ready="0/2", name="done"))
+    paper = told(
+        job("Running", ready="1/2", name="short"),
+        job("Restarting", ready="1/2", name="short"),
+        job("Restarting", name="done"),
+        job("Running", ready="1/2", replicas=left, name="done"),
+        job("Inferring", ready="0/2", name="done"),
+    )
 
     assert paper.lines == [
         "short  running", "short  restarting  ready 1/2", "done  restarting", "done  running", "done  inferring",
@@ -141,31 +143,19 @@ def test_replicas_count_while_they_gather_and_not_when_they_leave() -> None:
 
 
 def test_how_a_job_ended_is_told_once_whoever_tells_it() -> None:
-    paper = Paper()
     end = ending("Failed", "worker 0 ended: it broke")
 
-    with paper.view as view:
-        view.show_change(job())
-        view.show_change(end)
-        view.show_change(event("worker 0 ended: it broke", "ReplicaFailed"))
-        view.show_change(end)
-    view.show_end(end.object)
+    paper = told(job(), end, event("worker 0 ended: it broke", "ReplicaFailed"), end, end=end)
 
     assert paper.lines == ["qcnn  running", "qcnn is Failed: worker 0 ended: it broke"]
 
 
 def test_a_run_that_is_looked_at_after_its_end_tells_its_events_its_last_epoch_and_the_end_once() -> None:
-    paper = Paper()
     progress = {"epoch": 25, "epochs": 25, "step": 175}
     end = ending("Complete", "inference is done: mse 0.16", progress=progress)
+    ready, done = ("2 of 2 replicas are ready", "AllReplicasReady"), ("inference is done: mse 0.16", "InferenceDone")
 
-    with paper.view as view:
-        view.show_change(end)
-        view.show_change(event("2 of 2 replicas are ready", "AllReplicasReady"))
-        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
-    view.show_end(end.object)
-
-    assert paper.lines == [
+    assert told(end, event(*ready), event(*done), end=end).lines == [
         "qcnn  AllReplicasReady: 2 of 2 replicas are ready",
         "qcnn  epoch 25/25",
         "qcnn is Complete: inference is done: mse 0.16",
@@ -173,13 +163,9 @@ def test_a_run_that_is_looked_at_after_its_end_tells_its_events_its_last_epoch_a
 
 
 def test_an_end_that_an_event_has_told_before_is_not_told_again() -> None:
-    paper = Paper()
     end = ending("Complete", "inference is done: mse 0.16")
 
-    with paper.view as view:
-        view.show_change(event("inference is done: mse 0.16", "InferenceDone"))
-        view.show_change(end)
-    view.show_end(end.object)
+    paper = told(event("inference is done: mse 0.16", "InferenceDone"), end, end=end)
 
     assert paper.lines[:2] == ["qcnn  InferenceDone: inference is done: mse 0.16", "qcnn is Complete"]
 
@@ -200,21 +186,15 @@ def test_an_end_that_an_earlier_run_left_is_told_when_it_stays_so_and_not_before
 
 
 def test_a_job_that_goes_on_after_its_suspension_ends_once_more() -> None:
-    paper = Paper()
     suspended = ending("Suspended", "suspended by its spec")
 
-    with paper.view as view:
-        for change in (job(), suspended, job("Running"), suspended):
-            view.show_change(change)
+    paper = told(job(), suspended, job("Running"), suspended)
 
     assert paper.text.count("qcnn is Suspended: suspended by its spec") == 2
 
 
 def test_events_come_as_they_are_whatever_is_in_them() -> None:
-    paper = Paper()
-
-    with paper.view as view:
-        view.show_change(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
+    paper = told(event("worker [bold]1[/] :x: \x1b]0;owned\x07 is\ngone"))
 
     assert paper.text == ("    0.0 s  qcnn  Restarting: worker [bold]1[/] :x: \\x1b]0;owned\\x07 is\n           gone\n")
 

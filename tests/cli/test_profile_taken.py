@@ -132,26 +132,48 @@ async def test_if_a_step_has_begun_nobody_profiles_it_and_a_later_one_is_chosen(
     assert sentence == "qcnn takes its steps faster than its replicas can be asked: try again"
 
 
-async def test_a_worker_that_restarts_is_named_and_the_others_drop_the_request() -> None:
+async def test_when_a_worker_does_not_answer_the_others_drop_the_request() -> None:
     training = Training(refusals={"worker-1": None})
 
-    sentence = await refusal(training)
+    await refusal(training)
 
-    assert sentence == (
-        "qcnn is not profiled: worker-1 does not answer (connection refused), and a profile is of all workers: try "
-        "again when it is ready"
-    )
     assert [replica for replica, method in training.asked if method == "DELETE"] == BOTH
 
 
-async def test_a_replica_that_takes_another_profile_says_so() -> None:
-    busy = Answer(409, b"the profile epoch-2 is taken first: try again when it is stored")
+SILENT = "worker-1 does not answer (connection refused), and a profile is of all workers"
+BUSY = Answer(409, b"the profile epoch-2 is taken first: try again when it is stored")
+WAITING = Answer(409, b"this replica takes no steps now: ask the leader, once the training has started")
+NO_PROFILES = "the program of qcnn takes no profiles on request: it needs qtj_trainer of this version"
 
-    sentence = await refusal(Training(refusals={"worker-1": busy}))
 
-    assert sentence == (
-        "qcnn is not profiled: worker-1 refuses: the profile epoch-2 is taken first: try again when it is stored"
-    )
+@pytest.mark.parametrize(
+    ("training", "sentence"),
+    [
+        (
+            Training(refusals={"worker-1": None}),
+            f"qcnn is not profiled: {SILENT}: try again when it is ready",
+        ),
+        (Training(refusals={"worker-1": BUSY}), f"qcnn is not profiled: worker-1 refuses: {BUSY.body.decode()}"),
+        (Training(refusals={"worker-0": WAITING}), f"worker-0 of qcnn takes no profile: {WAITING.body.decode()}"),
+        (Training(artifacts=""), "qcnn cannot be read: spec.artifacts: this field is missing"),
+        (
+            Training(refusals={"worker-0": None}),
+            "worker-0 of qcnn cannot be asked for a profile: connection refused",
+        ),
+        (
+            Training(ProfileSchedule(replicas=("worker-0",), step=1, steps=100)),
+            "qcnn has not finished its second step since it started: try again when it has",
+        ),
+    ],
+    ids=["restarts", "busy", "not begun", "unreadable", "no leader", "no second step"],
+)
+async def test_why_there_is_no_profile_is_one_sentence(training: Training, sentence: str) -> None:
+    assert await refusal(training) == sentence
+
+
+@pytest.mark.parametrize("answer", [Answer(404, b"try /progress"), Answer(200, b'{"epoch": 3}'), Answer(501, b"")])
+async def test_a_program_without_profiles_on_request_is_named(answer: Answer) -> None:
+    assert (await refusal(Training(refusals={"worker-0": answer}))).startswith(NO_PROFILES)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Inferring", "Complete", "Failed"])
@@ -160,41 +182,6 @@ async def test_a_job_that_does_not_train_is_asked_nothing(phase: str) -> None:
 
     assert await refusal(training) == f"qcnn is {phase}: only a job that trains can be profiled"
     assert training.asked == []
-
-
-async def test_a_job_that_this_version_cannot_read_is_one_sentence() -> None:
-    sentence = await refusal(Training(artifacts=""))
-
-    assert sentence == "qcnn cannot be read: spec.artifacts: this field is missing"
-
-
-@pytest.mark.parametrize("answer", [Answer(404, b"try /progress"), Answer(200, b'{"epoch": 3}'), Answer(501, b"")])
-async def test_a_program_without_profiles_on_request_is_named(answer: Answer) -> None:
-    sentence = await refusal(Training(refusals={"worker-0": answer}))
-
-    assert sentence.startswith("the program of qcnn takes no profiles on request: it needs qtj_trainer of this version")
-
-
-async def test_a_training_that_has_not_begun_says_so() -> None:
-    waiting = Answer(409, b"this replica takes no steps now: ask the leader, once the training has started")
-
-    sentence = await refusal(Training(refusals={"worker-0": waiting}))
-
-    assert sentence == f"worker-0 of qcnn takes no profile: {waiting.body.decode()}"
-
-
-async def test_a_leader_that_does_not_answer_is_named() -> None:
-    sentence = await refusal(Training(refusals={"worker-0": None}))
-
-    assert sentence == "worker-0 of qcnn cannot be asked for a profile: connection refused"
-
-
-async def test_before_the_second_step_no_step_can_be_chosen() -> None:
-    schedule = ProfileSchedule(replicas=("worker-0",), step=1, steps=100)
-
-    sentence = await refusal(Training(schedule))
-
-    assert sentence == "qcnn has not finished its second step since it started: try again when it has"
 
 
 async def test_a_training_that_ends_before_the_step_is_left_alone() -> None:

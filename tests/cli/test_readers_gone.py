@@ -43,7 +43,7 @@ def test_a_mistake_is_2_when_nobody_reads_about_it(
     assert (ended.returncode, ended.stdout) == (2, b"")
 
 
-@pytest.mark.parametrize("command", MISTAKES, ids=" ".join)
+@pytest.mark.parametrize("command", MISTAKES[:2], ids=" ".join)
 def test_a_mistake_is_2_when_the_disk_of_stderr_is_full(environment: dict[str, str], command: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run([*QTJ, *command], env=environment, stderr=full, check=False)

@@ -93,13 +93,6 @@ def test_charts_have_titles_axes_and_a_legend(left: Left) -> None:
     assert names == ["epoch", "loss", "epoch", "accuracy"]
 
 
-def test_a_chart_shows_where_an_attempt_began(left: Left) -> None:
-    left.epochs(0.75, 0.5)
-    left.epochs(0.25, attempt=2, first=3)
-
-    assert "attempt 2" in page_of(left).texts("text")
-
-
 def test_a_confusion_matrix_has_a_row_for_each_class_and_its_share(left: Left) -> None:
     left.predictions(ANIMALS)
 

@@ -8,21 +8,22 @@ from qtj_operator.controller.client import Resource
 from tests.controller.lab import KEY, TRAINED, Lab, running
 
 
-async def failed(lab: Lab) -> None:
+@pytest.fixture
+async def failed() -> Lab:
+    """A cluster with a job that has failed."""
+    lab = Lab()
     await running(lab)
     lab.kubelet.ends("qcnn-worker-1", 1)
     await lab.settles()
+    return lab
 
 
-async def test_a_failed_job_goes_on_as_another_attempt() -> None:
-    lab = Lab()
-    await failed(lab)
-
-    said = await raise_retry(lab.cluster, KEY)
-    await lab.settles()
+async def test_a_failed_job_goes_on_as_another_attempt(failed: Lab) -> None:
+    said = await raise_retry(failed.cluster, KEY)
+    await failed.settles()
 
     assert said.sentence == "spec.retry of qcnn is 1 now: attempt 2 starts, from the last checkpoint if there is one"
-    assert ((await lab.status())["attempt"], await lab.phase()) == (2, "Restarting")
+    assert ((await failed.status())["attempt"], await failed.phase()) == (2, "Restarting")
 
 
 async def test_inference_that_failed_runs_again() -> None:
@@ -42,24 +43,19 @@ async def test_inference_that_failed_runs_again() -> None:
     assert said.sentence == "spec.retry of qcnn is 1 now: inference runs again"
 
 
-async def test_each_retry_is_a_new_number() -> None:
-    lab = Lab()
-    await failed(lab)
-    lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(retry=6))
+async def test_each_retry_is_a_new_number(failed: Lab) -> None:
+    failed.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["status"].update(retry=6))
 
-    assert "is 7 now" in (await raise_retry(lab.cluster, KEY)).sentence
+    assert "is 7 now" in (await raise_retry(failed.cluster, KEY)).sentence
 
 
-async def test_a_dry_run_says_what_would_follow_and_changes_nothing() -> None:
-    lab = Lab()
-    await failed(lab)
-
-    retried = await raise_retry(lab.cluster, KEY, dry_run=True)
-    await lab.settles()
+async def test_a_dry_run_says_what_would_follow_and_changes_nothing(failed: Lab) -> None:
+    retried = await raise_retry(failed.cluster, KEY, dry_run=True)
+    await failed.settles()
 
     assert retried.sentence.startswith("spec.retry of qcnn would be 1 (nothing was changed: --dry-run): attempt 2")
     assert retried.job["spec"]["retry"] == 1
-    assert await lab.phase() == "Failed"
+    assert await failed.phase() == "Failed"
 
 
 async def test_what_cannot_be_retried_is_said_in_a_sentence() -> None:

@@ -36,53 +36,37 @@ def test_epoch_and_loss_are_those_of_the_status(progress: dict[str, Any] | None,
     assert epoch_and_loss(found()) == expected
 
 
-def test_an_epoch_that_is_recorded_since_the_last_poll_counts() -> None:
-    run = make_run(phase="Running", attempt=1, progress={"epoch": 1, "epochs": 5, "loss": 0.9})
-    write_epochs(run.path, *epochs(0.9, 0.5))
-
-    assert epoch_and_loss(found()) == ("2/5", "0.5")
+FIRST = {"epoch": 1, "epochs": 5, "loss": 0.9}
 
 
-def test_without_any_poll_the_recorded_epochs_count() -> None:
-    run = make_run(phase="Running", attempt=2)
-    write_epochs(run.path, *epochs(0.9))
+@pytest.mark.parametrize(
+    ("status", "records", "expected"),
+    [
+        ({"attempt": 1, "progress": FIRST}, epochs(0.9, 0.5), ("2/5", "0.5")),
+        ({"attempt": 2}, epochs(0.9), ("1", "0.9")),
+        ({"attempt": 1, "progress": FIRST}, [{"epoch": 2, "attempt": 1}], ("2/5", "")),
+        ({"attempt": 2, "progress": FIRST}, epochs(0.9, 0.5, 0.4, attempt=1), ("1/5", "0.9")),
+        ({"progress": FIRST}, epochs(0.9, 0.5), ("2/5", "0.5")),
+        ({"attempt": 1, "progress": {"epoch": 2, "epochs": 5, "loss": 0.4}}, epochs(0.9, 0.5), ("2/5", "0.4")),
+        ({"attempt": 1, "progress": {"epoch": 3, "epochs": 5, "loss": 0.3}}, epochs(0.9, 0.5), ("3/5", "0.3")),
+    ],
+    ids=[
+        "recorded since the last poll",
+        "never polled",
+        "recorded without a loss, which shows none of before",
+        "recorded by an earlier attempt",
+        "an attempt that the status does not count is the first",
+        "of one epoch the polled loss",
+        "polled after the record",
+    ],
+)
+def test_the_newer_of_poll_and_record_counts(
+    status: dict[str, Any], records: list[dict[str, Any]], expected: tuple[str, str]
+) -> None:
+    run = make_run(phase="Running", **status)
+    write_epochs(run.path, *records)
 
-    assert epoch_and_loss(found()) == ("1", "0.9")
-
-
-def test_a_recorded_epoch_without_a_loss_shows_none_of_before() -> None:
-    run = make_run(phase="Running", attempt=1, progress={"epoch": 1, "epochs": 5, "loss": 0.9})
-    write_epochs(run.path, {"epoch": 2, "attempt": 1})
-
-    assert epoch_and_loss(found()) == ("2/5", "")
-
-
-def test_the_epochs_of_an_earlier_attempt_are_not_those_of_this_one() -> None:
-    run = make_run(phase="Running", attempt=2, progress={"epoch": 1, "epochs": 5, "loss": 0.9})
-    write_epochs(run.path, *epochs(0.9, 0.5, 0.4, attempt=1))
-
-    assert epoch_and_loss(found()) == ("1/5", "0.9")
-
-
-def test_an_attempt_that_the_status_does_not_count_is_the_first() -> None:
-    run = make_run(phase="Running", progress={"epoch": 1, "epochs": 5, "loss": 0.9})
-    write_epochs(run.path, *epochs(0.9, 0.5))
-
-    assert epoch_and_loss(found()) == ("2/5", "0.5")
-
-
-def test_of_one_epoch_the_polled_loss_is_shown() -> None:
-    run = make_run(phase="Running", attempt=1, progress={"epoch": 2, "epochs": 5, "loss": 0.4})
-    write_epochs(run.path, *epochs(0.9, 0.5))
-
-    assert epoch_and_loss(found()) == ("2/5", "0.4")
-
-
-def test_a_poll_that_is_later_than_the_record_counts() -> None:
-    run = make_run(phase="Running", attempt=1, progress={"epoch": 3, "epochs": 5, "loss": 0.3})
-    write_epochs(run.path, *epochs(0.9, 0.5))
-
-    assert epoch_and_loss(found()) == ("3/5", "0.3")
+    assert epoch_and_loss(found()) == expected
 
 
 def test_a_record_that_cannot_be_read_hides_nothing_of_the_status() -> None:

@@ -7,9 +7,9 @@ from xml.etree.ElementTree import Element
 
 from qtj_contract.stored_source import changes
 from qtj_report.content import Content
-from qtj_report.curves import charts_by_set, curve_of
 from qtj_report.element import Child, document, node, section, table
 from qtj_report.page import phase_badge
+from qtj_report.picture import charts_by_set, curve_of
 from qtj_report.wording import duration, named_metrics, number, option_text
 
 __all__ = ["comparison_page"]

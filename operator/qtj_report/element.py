@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG: a tree whose text is escaped when it is written; and the parts of a page."""
+"""Elements of HTML and SVG, the parts of a page, and a whole file around them; text is escaped when it is written."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -9,8 +9,8 @@ from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
 from qtj_contract.quantities import in_words
 from qtj_report.content import Attempt, Content, FailedReplica, Stage, TrainingRecord
-from qtj_report.curves import epoch_table, training_charts
 from qtj_report.element import Child, card, document, facts, listing, node, section, table
+from qtj_report.picture import epoch_table, training_charts
 from qtj_report.predictions import finite_pairs, predictions_section
 from qtj_report.wording import duration, kept_weights, metric_name, moment, number, option_text, share
 

@@ -1,4 +1,4 @@
-"""The page of a study."""
+"""The page of a study, with its charts: the metric by each parameter, all parameters in one, curves with bands."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -7,11 +7,11 @@ from xml.etree.ElementTree import Element
 
 from qtj_report.axis import Axis, axis_of, log_axis, named_axis
 from qtj_report.chart import HEIGHT, WIDTH, Chart, Curve, Frame, LegendEntry
-from qtj_report.curves import Quantity, charts_by_set
+from qtj_report.content import ParameterColumn, StudyContent, StudyPoint, StudyTrial, Value
 from qtj_report.element import Child, document, node, section, table
 from qtj_report.page import phase_badge
+from qtj_report.picture import Quantity, charts_by_set
 from qtj_report.predictions import is_drawable
-from qtj_report.study import ParameterColumn, StudyContent, StudyPoint, StudyTrial, Value
 from qtj_report.wording import number, share
 
 __all__ = ["CURVES", "parallel_chart", "parameter_charts", "seed_charts", "study_page"]

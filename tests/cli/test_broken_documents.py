@@ -1,4 +1,4 @@
-"""A file of which a part cannot be read: that part is told, and all others are checked."""
+"""A file with several jobs, of which some cannot be read: each has its say."""
 
 from pathlib import Path
 

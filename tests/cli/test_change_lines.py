@@ -1,4 +1,4 @@
-"""A job that is followed without a terminal: a line for each change, wherever the job runs."""
+"""A job that is followed without a terminal: a line for each change, and who is asked again without an answer."""
 
 from collections.abc import Sequence
 from io import StringIO

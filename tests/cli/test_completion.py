@@ -1,4 +1,4 @@
-"""The TAB key, in real shells: a command line is completed as `qtj completion` and the documentation promise."""
+"""The TAB key, in real shells: a line is completed as `qtj completion` and the documentation promise, and soon."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""--context and --kubeconfig: which cluster a command is about."""
+"""`kubectl qtj`, --context and --kubeconfig: which cluster a command is about."""
 
 import os
 import subprocess

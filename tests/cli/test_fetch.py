@@ -1,4 +1,4 @@
-"""`qtj fetch`: weights, predictions and report of a job of a cluster, from a bucket and with the rights of the user."""
+"""`qtj fetch` and `qtj report` of a job of a cluster read a bucket with the rights of the user."""
 
 import hashlib
 import sys

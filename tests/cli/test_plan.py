@@ -1,4 +1,4 @@
-"""What a job would take is told before it takes it."""
+"""What a job would take and create is told before it does: memory, engine, objects."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Exit codes do not depend on who reads: the reader of stdout or stderr has left, or their disk is full."""
+"""Exit codes do not depend on who reads, and text not on what a terminal or a locale can show."""
 
 import json
 import os

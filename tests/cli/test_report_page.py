@@ -1,4 +1,4 @@
-"""`qtj report` as a page: one file of HTML that needs no other, with what its reader looks for."""
+"""`qtj report` as a page: one file of HTML that needs no other, where it is written, and what its reader looks for."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The picture of a report: which charts it has, and what stands on their axes."""
+"""The picture of a report: its charts, axes and colours, and what predictions are worth."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Bad input: file, line and field, one sentence, exit code 2."""
+"""Bad input, also in the template of inference: file, line and field, one sentence, exit code 2."""
 
 from pathlib import Path
 

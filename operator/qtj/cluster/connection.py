@@ -1,4 +1,4 @@
-"""A connection to the cluster for one command, whose errors are sentences for its user."""
+"""A connection to the cluster for one command, the jobs there, and errors as sentences for its user."""
 
 import asyncio
 import logging

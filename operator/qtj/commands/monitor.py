@@ -148,7 +148,7 @@ def tensorboard(
 
             forward(job_of_cluster(job_named(run), namespace), namespace, port)
         else:
-            from qtj.tensorboard.local import serve_run
+            from qtj.tensorboard.child import serve_run
 
             serve_run(job_named(run), artifacts, port)
 

@@ -1,4 +1,4 @@
-"""Everything about one job, as names and values, and about several, a row for each; both as lines of text."""
+"""Everything about jobs as names and values, rows and lines, and what happened to them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime

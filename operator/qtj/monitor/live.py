@@ -1,4 +1,4 @@
-"""A live display on a terminal: of one job with all that is known of it, or of several."""
+"""A live display on a terminal: of one job with all that is known of it, or of several as tables."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

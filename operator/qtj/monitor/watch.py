@@ -1,4 +1,4 @@
-"""Looks at jobs again and again, and shows what is seen."""
+"""Looks at jobs again and again, and shows what is seen: drawn, or a line or a document for each change."""
 
 import asyncio
 import json

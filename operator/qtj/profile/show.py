@@ -1,4 +1,4 @@
-"""What `qtj profile` prints."""
+"""What `qtj profile` prints, and a run on this machine as it profiles it."""
 
 import asyncio
 from collections.abc import Callable, Mapping

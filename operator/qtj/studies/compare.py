@@ -17,7 +17,7 @@ from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, value_of
 from qtj_operator.core.study.student_t import two_sided_quantile
-from qtj_report.study import Influence
+from qtj_report.content import Influence
 
 __all__ = ["baseline_of", "comparison_of", "comparison_sentences", "influences_of"]
 

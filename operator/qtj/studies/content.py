@@ -1,4 +1,4 @@
-"""What a report shows of a study: the same for page, terminal and programs."""
+"""What a report shows of a study: the same for page, terminal and programs; and its trials as CSV."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus, TrialStatus
 from qtj_operator.core.study.final import final_outcome
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, value_of
-from qtj_report.study import Influence, ParameterColumn, StudyContent, StudyPoint, StudyTrial
+from qtj_report.content import Influence, ParameterColumn, StudyContent, StudyPoint, StudyTrial
 from qtj_report.study_page import CURVES
 
 __all__ = ["study_content", "study_data", "trials_csv"]

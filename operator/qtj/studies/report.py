@@ -26,7 +26,7 @@ from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyStatus, TrialStatus
-from qtj_report.study import StudyContent
+from qtj_report.content import StudyContent
 from qtj_report.study_page import study_page
 
 __all__ = ["Asked", "cluster_study_report", "linked_content", "study_report"]

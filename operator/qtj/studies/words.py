@@ -10,7 +10,7 @@ from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.final import final_outcome, final_sentence
 from qtj_operator.core.study.outcome import PointOutcome
 from qtj_operator.core.study.plan import searched, size_of
-from qtj_report.study import StudyContent
+from qtj_report.content import StudyContent
 from qtj_report.wording import share
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""`qtj report` over what is damaged, and over links that somebody has planted: sentences, and the rest of the report."""
+"""`qtj report` over what is damaged, and over links that somebody has planted: sentences, and the rest of it."""
 
 from pathlib import Path
 

@@ -98,6 +98,8 @@ def _written(files: Mapping[tuple[str, str], bytes], folder: Path) -> Iterator[s
 def reading_through_pod(job: Object, patience: float = _START_SECONDS) -> Iterator[Read]:
     """Yields what reads the artifacts of a job with the rights of the job.
 
+    A pod is created, commands in it read, and it is removed in any case.
+
     Args:
         job: The job, as the API server has it.
         patience: Seconds in which the pod has to start.

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.cluster.connection import on_cluster
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named, on_cluster
 from qtj.cluster.request import Sent, send_json
 from qtj.terminal.errors import InputError
 from qtj_operator.api.status import FINISHED

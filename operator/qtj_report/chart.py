@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from xml.etree.ElementTree import Element
 
-from qtj_report.axis import Scale, axis_of, epoch_axis
+from qtj_report.axis import Axis, axis_of, epoch_axis
 from qtj_report.element import node
 from qtj_report.wording import number
 
@@ -223,9 +223,9 @@ class Frame:
         y: The axis at the left.
     """
 
-    def __init__(self, x: Scale, y: Scale) -> None:
+    def __init__(self, x: Axis, y: Axis) -> None:
         self.x, self.y = x, y
-        widest = max(_width(y.text(tick)) for tick in y.ticks)
+        widest = max(map(_width, y.texts.values()))
         self._begin = max(_LEFT, math.ceil(_NAME_END + widest + _TICK_GAP))
 
     def place(self, point: Point) -> tuple[str, str]:
@@ -247,14 +247,14 @@ class Frame:
 
     def shapes(self, x_label: str, y_label: str) -> Iterator[Element]:
         """Yields grid, ticks and names of the axes."""
-        for tick in self.y.ticks:
+        for tick, text in self.y.texts.items():
             y = f"{self.top(tick):.1f}"
             yield node("line", x1=self._begin, x2=_RIGHT, y1=y, y2=y, class_="grid")
-            yield node("text", self.y.text(tick), x=self._begin - _TICK_GAP, y=y, dy="0.35em", text_anchor="end")
-        for tick in self.x.ticks:
+            yield node("text", text, x=self._begin - _TICK_GAP, y=y, dy="0.35em", text_anchor="end")
+        for tick, text in self.x.texts.items():
             x = f"{self.left(tick):.1f}"
             yield node("line", x1=x, x2=x, y1=_BOTTOM, y2=_BOTTOM + 5, class_="axis")
-            yield node("text", self.x.text(tick), x=x, y=_BOTTOM + 8, dy="1em", text_anchor="middle")
+            yield node("text", text, x=x, y=_BOTTOM + 8, dy="1em", text_anchor="middle")
         yield node("line", x1=self._begin, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis")
         yield node("text", x_label, x=(self._begin + _RIGHT) / 2, y=HEIGHT - 6, text_anchor="middle", class_="name")
         turned = f"translate(17 {(_TOP + _BOTTOM) / 2}) rotate(-90)"

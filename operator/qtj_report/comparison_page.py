@@ -6,13 +6,10 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from qtj_contract.stored_source import changes
-from qtj_report.chart import curve_chart
 from qtj_report.content import Content
-from qtj_report.curves import curve_of, quantities_of
-from qtj_report.document import document
-from qtj_report.element import Child, node
-from qtj_report.overview import phase_badge
-from qtj_report.parts import section, table
+from qtj_report.element import Child, document, node, section, table
+from qtj_report.page import phase_badge
+from qtj_report.picture import charts_by_set, curve_of
 from qtj_report.wording import duration, named_metrics, number, option_text
 
 __all__ = ["comparison_page"]
@@ -66,18 +63,13 @@ def _speed(run: Content) -> Iterator[Child]:
 
 
 def _curves(runs: Sequence[Content]) -> Iterator[Element]:
-    """Yields the section with a chart for each quantity.
-
-    A chart has a curve for each run that recorded the quantity.
-    """
-    charts = []
-    for title, sets in quantities_of([each for run in runs for each in run.epochs]).items():
-        for name, value in sets.items():
-            curves = [curve_of(run.title, run.epochs, value, color) for color, run in enumerate(runs)]
-            if drawn := [curve for curve in curves if curve.known]:
-                charts.append(curve_chart(f"{title}, {name}", drawn).figure)
-    if charts:
-        yield section("Training", node("div", *charts, class_="charts"))
+    """Yields the section with a chart for each quantity, which has a curve for each run that recorded it."""
+    charts = charts_by_set(
+        [each for run in runs for each in run.epochs],
+        lambda value: [curve_of(run.title, run.epochs, value, color) for color, run in enumerate(runs)],
+    )
+    if figures := [each.figure for each in charts]:
+        yield section("Training", node("div", *figures, class_="charts"))
 
 
 def _programs(runs: Sequence[Content]) -> Iterator[Element]:

@@ -1,24 +1,48 @@
-"""Charts as a picture: one file of SVG, which needs no other file."""
+"""The charts of a training, and charts as a picture: one file of SVG, which needs no other file."""
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from xml.etree.ElementTree import Element, tostring
 
 from qtj_contract.predictions import Predictions
-from qtj_report.chart import HEIGHT, WIDTH, Chart, matrix_chart, scatter_chart
+from qtj_contract.progress_log import EpochRecord
+from qtj_report.chart import HEIGHT, WIDTH, Chart, Curve, Mark, curve_chart, matrix_chart, scatter_chart
 from qtj_report.content import Content
-from qtj_report.curves import training_charts
-from qtj_report.element import node
-from qtj_report.scores import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs
-from qtj_report.style import picture_style
+from qtj_report.element import node, picture_style, table
+from qtj_report.predictions import LISTED_CLASSES, confusion, drawable_pairs, errors_of, finite_pairs, is_drawable
 from qtj_report.wording import number
 
-__all__ = ["picture", "report_charts", "report_picture"]
+__all__ = [
+    "Quantity",
+    "charts_by_set",
+    "curve_of",
+    "epoch_table",
+    "picture",
+    "report_charts",
+    "report_picture",
+    "training_charts",
+]
 
 _HEAD, _CAPTION, _GAP = 40, 50, 24
 """Heights of the title of a picture and of the title and legend of a chart, and the space between charts."""
 _LETTER, _SAMPLE = 7.5, 30
 """Widths of a letter, and of a sample of a curve with its space, in a legend."""
+Quantity = Callable[[EpochRecord], float | None]
+
+QUANTITIES: dict[str, dict[str, Quantity]] = {
+    "Loss": {
+        "training set": lambda each: each.loss,
+        "held-out set": lambda each: each.validation_loss,
+    },
+    "Accuracy": {
+        "training set": lambda each: each.training_accuracy,
+        "held-out set": lambda each: each.accuracy,
+    },
+}
+"""The quantities that every training may have, and the set of examples of each."""
+
+_HELD_OUT = "val_"
+_LISTED_EPOCHS = 200
 
 
 def report_picture(found: Content) -> str | None:
@@ -75,3 +99,60 @@ def _panel(chart: Chart) -> Iterator[Element]:
         place = f"translate({x:.0f} 31)"
         yield node("g", *entry.sample, node("text", entry.text, x=_SAMPLE if entry.sample else 0, y=9), transform=place)
     yield node("g", *chart.shapes, transform=f"translate(0 {_CAPTION})")
+
+
+def quantities_of(epochs: Sequence[EpochRecord]) -> dict[str, dict[str, Quantity]]:
+    """Returns the quantities of these epochs: loss, accuracy, and every other number that the program has reported."""
+    names = dict.fromkeys(name.removeprefix(_HELD_OUT) for each in epochs for name in each.scores)
+    others = {
+        name: {"training set": _score(name), "held-out set": _score(f"{_HELD_OUT}{name}")} for name in names if name
+    }
+    return {**QUANTITIES, **{name: sets for name, sets in others.items() if name not in QUANTITIES}}
+
+
+def _score(name: str) -> Quantity:
+    return lambda each: each.scores.get(name)
+
+
+def training_charts(epochs: Sequence[EpochRecord]) -> Iterator[Chart]:
+    """Yields a chart for each quantity that was recorded."""
+    marks = [
+        Mark(after.number - 0.5, f"attempt {after.attempt}")
+        for before, after in pairwise(epochs)
+        if after.attempt != before.attempt
+    ]
+    for title, sets in quantities_of(epochs).items():
+        curves = [curve_of(name, epochs, value, color) for color, (name, value) in enumerate(sets.items())]
+        if drawn := [curve for curve in curves if curve.known]:
+            yield curve_chart(title, drawn, marks)
+
+
+def charts_by_set(epochs: Sequence[EpochRecord], curves: Callable[[Quantity], Sequence[Curve]]) -> Iterator[Chart]:
+    """Yields a chart for each quantity of these epochs and each set of examples, of the curves that have a point."""
+    for title, sets in quantities_of(epochs).items():
+        for name, value in sets.items():
+            if drawn := [curve for curve in curves(value) if curve.known]:
+                yield curve_chart(f"{title}, {name}", drawn)
+
+
+def curve_of(name: str, epochs: Sequence[EpochRecord], value: Quantity, color: int) -> Curve:
+    """Returns a curve; a number that is not finite, or too large for an axis, is a gap."""
+    points = [(each.number, value(each)) for each in epochs]
+    return Curve(name, [(epoch, known if is_drawable(known) else None) for epoch, known in points], color)
+
+
+def epoch_table(epochs: Sequence[EpochRecord]) -> Element:
+    """Returns a folded table of the epochs. If there are very many, it has every n-th one, and always the last."""
+    step = -(-len(epochs) // _LISTED_EPOCHS)
+    shown = epochs[::-1][::step][::-1]
+    columns = [
+        (f"{title}, {name}", value) for title, sets in quantities_of(epochs).items() for name, value in sets.items()
+    ]
+    known = [column for column in columns if any(column[1](each) is not None for each in epochs)]
+    rows = [[str(each.number), *(number(value(each)) for _, value in known)] for each in shown]
+    headings = ["Epoch", *(name for name, _ in known)]
+    return node(
+        "details",
+        node("summary", "Numbers of each epoch" if step == 1 else f"Numbers of every {step} epochs"),
+        table(headings, rows, numbers=range(1, len(headings))),
+    )

@@ -1,20 +1,18 @@
-"""The report as text."""
+"""The report as text, and as data for programs: what `qtj report -o json` prints."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TypeGuard
+from typing import Any
 
 from qtj_contract.digits import in_digits
 from qtj_contract.predictions import Predictions
+from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import EpochRecord
 from qtj_report.content import Content
-from qtj_report.kept import kept_weights
-from qtj_report.scores import LISTED_CLASSES, confusion, errors_of, finite_pairs
-from qtj_report.sparkline import sparkline
-from qtj_report.wording import metric_name
+from qtj_report.predictions import LISTED_CLASSES, confusion, errors_of, finite_pairs
+from qtj_report.wording import is_finite, kept_weights, metric_name, sparkline
 
-__all__ = ["report_text"]
+__all__ = ["report_data", "report_text"]
 
 _NAMED_EPOCHS = 5
 _INDENT = " " * 15
@@ -55,7 +53,7 @@ def _epochs(found: Content) -> Iterator[str]:
 
 
 def _loss(found: Content) -> Iterator[str]:
-    known = [(each.number, each.loss) for each in found.epochs if _is_finite(each.loss)]
+    known = [(each.number, each.loss) for each in found.epochs if is_finite(each.loss)]
     if known:
         yield f"loss           {sparkline([each.loss for each in found.epochs])}"
         yield f"{_INDENT}{_from_to(known)}"
@@ -67,7 +65,7 @@ def _loss(found: Content) -> Iterator[str]:
 
 def _gaps(epochs: Sequence[EpochRecord]) -> Iterator[str]:
     """Yields where the curve has gaps, if any loss was reported."""
-    lost = [each for each in epochs if not _is_finite(each.loss)]
+    lost = [each for each in epochs if not is_finite(each.loss)]
     if not lost or all(each.loss is None for each in epochs):
         return
     what = "was not finite" if all(each.loss is not None for each in lost) else "was not finite, or not reported,"
@@ -108,10 +106,6 @@ def _from_to(values: Sequence[tuple[int, float]]) -> str:
     return f"{in_digits(begin)} after epoch {first}{later}"
 
 
-def _is_finite(value: float | None) -> TypeGuard[float]:
-    return value is not None and math.isfinite(value)
-
-
 def _predictions(found: Predictions) -> Iterator[str]:
     pairs = finite_pairs(found)
     shown, some = len(found.labels), found.examples > len(found.labels)
@@ -138,3 +132,74 @@ def _by_class(found: Predictions) -> Iterator[str]:
     for number, (name, row) in enumerate(zip(found.classes, confusion(found), strict=True)):
         wrong = [f"{count} taken for {found.classes[to]}" for to, count in enumerate(row) if count and to != number]
         yield f"  {name:<{width}}  " + ", ".join([f"{row[number]} of {sum(row)}", *wrong])
+
+
+def report_data(found: Content) -> Mapping[str, Any]:
+    """Returns the content of a report without rounding; a number that is unknown or not finite is null."""
+    return {
+        "run": found.title,
+        "phase": found.phase,
+        "message": found.headline,
+        "epochs": found.asked,
+        "history": [_epoch(each) for each in found.epochs],
+        "step": found.step or None,
+        "stragglers": list(found.stragglers),
+        "metrics": {name: _finite(value) for name, value in found.metrics.items()},
+        "predictions": found.predictions and _scores(found.predictions),
+        "programs": {path: _program(each) for path, each in found.programs.items()},
+        "origin": _origin(found),
+        "notes": list(found.notes),
+    }
+
+
+def _program(source: ProgramSource) -> Mapping[str, Any]:
+    """Returns what a program is; digests stand for its text, which is stored below `source` of the artifacts."""
+    return {"arguments": list(source.arguments), "code": source.digests(), "data": dict(source.data)}
+
+
+def _origin(found: Content) -> Mapping[str, Any]:
+    """Returns what a run came from, as far as it is recorded."""
+    image = found.record.image or found.origin.image
+    known = {
+        "commit": found.origin.commit,
+        "machine": found.origin.machine,
+        "image": image,
+        "changed": found.origin.changed,
+    }
+    return {name: value or None for name, value in known.items()} | {"versions": dict(found.versions)}
+
+
+def _epoch(record: EpochRecord) -> Mapping[str, Any]:
+    return {
+        "epoch": record.number,
+        "attempt": record.attempt,
+        "loss": _finite(record.loss),
+        "accuracy": _finite(record.accuracy),
+        "validationLoss": _finite(record.validation_loss),
+        "trainingAccuracy": _finite(record.training_accuracy),
+        "examplesPerSecond": _finite(record.examples_per_second),
+        "devices": record.devices,
+        "scores": dict(record.scores),
+    }
+
+
+def _scores(found: Predictions) -> Mapping[str, Any]:
+    """Returns the scores of predictions; those that are not finite count only in `stored`."""
+    pairs = finite_pairs(found)
+    counts = {"examples": found.examples, "stored": len(found.labels), "judged": len(pairs)}
+    if found.classes:
+        few = len(found.classes) <= LISTED_CLASSES
+        right = sum(label == predicted for label, predicted in pairs)
+        matrix = confusion(found) if few else None
+        return {**counts, "classes": list(found.classes), "right": right, "confusion": matrix}
+    errors = errors_of(pairs) if pairs else None
+    return {
+        **counts,
+        "rootMeanSquareError": errors and _finite(errors.root_mean_square),
+        "meanAbsoluteError": errors and _finite(errors.mean_absolute),
+        "determination": errors and _finite(errors.determination),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if is_finite(value) else None

@@ -1,15 +1,30 @@
-"""Numbers, times and sizes as a page shows them."""
+"""Numbers, times, series and sentences as page and terminal show them."""
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from qtj_contract.digits import in_digits
+from qtj_report.content import Content
 
-__all__ = ["duration", "metric_name", "moment", "named_metrics", "number", "option_text", "share"]
+__all__ = [
+    "duration",
+    "is_finite",
+    "kept_weights",
+    "metric_name",
+    "moment",
+    "named_metrics",
+    "number",
+    "option_text",
+    "share",
+    "sparkline",
+]
 
 _MINUTE, _HOUR = 60, 3600
 _SHOWN_IN_SECONDS = 120
+_BARS = "▁▂▃▄▅▆▇█"
+_GAP = "·"
 
 
 def number(value: float | None) -> str:
@@ -58,3 +73,47 @@ def duration(seconds: float) -> str:
     if whole < _HOUR:
         return f"{whole // _MINUTE} min {whole % _MINUTE} s"
     return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
+
+
+def sparkline(values: Sequence[float | None], width: int = 60) -> str:
+    """Draws numbers in one line, of long series every so many, the last one always.
+
+    Args:
+        values: The numbers; None and what is not finite are dots.
+        width: How many bars there may be.
+    """
+    step = max(-(-len(values) // max(width, 1)), 1)
+    shown = values[::-1][::step][::-1]
+    finite = list(filter(is_finite, values))
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    half = (high / 2 - low / 2) or 1.0  # halves, for the difference of two numbers may be more than a number can be
+
+    def bar(value: float | None) -> str:
+        if not is_finite(value):
+            return _GAP
+        return _BARS[round((value / 2 - low / 2) / half * (len(_BARS) - 1))]
+
+    return "".join(map(bar, shown))
+
+
+def kept_weights(found: Content) -> str:
+    """Returns a sentence about the epoch whose weights are stored; empty if it is the last one that was asked for.
+
+    Early stopping without the weights of the best epoch, as it is the default of Keras, stores those of its last one.
+    """
+    stopped = found.done < (found.asked or 0)
+    if found.kept_epoch:
+        return f"{'stopped early; ' if stopped else ''}the weights are those of epoch {found.kept_epoch}"
+    known = [(each.validation_loss, each.number) for each in found.epochs if is_finite(each.validation_loss)]
+    lowest = min(known)[1] if known else found.done
+    if not stopped or found.phase != "Complete" or lowest >= found.done:
+        return ""
+    return (
+        f"stopped early; the weights are those of epoch {found.done}, the last one, and not of epoch {lowest}, whose "
+        "held-out loss is the lowest"
+    )
+
+
+def is_finite(value: float | None) -> TypeGuard[float]:
+    """Tells whether there is a number, and it is finite."""
+    return value is not None and math.isfinite(value)

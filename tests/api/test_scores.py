@@ -9,7 +9,7 @@ import pytest
 from qtj_contract import Progress
 from qtj_contract.progress import MOST_SCORES, PROGRESS_LIMIT
 from qtj_contract.progress_log import progress_line, read_progress
-from qtj_report.curves import training_charts
+from qtj_report.picture import training_charts
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

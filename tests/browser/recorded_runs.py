@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from qtj_contract.predictions import Predictions
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
-from tests.cli.test_report import Left
 
 __all__ = ["comparison_page", "hard_page", "long_numbers_page", "preempted_page", "regression_page"]
 

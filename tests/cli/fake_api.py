@@ -1,23 +1,32 @@
 """An API server of a few verbs, on a port of this machine: what it has, what it was asked, and what it refuses."""
 
+import base64
+import hashlib
 import json
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from unittest.mock import patch
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 import yaml
 
-from tests.cli.exec_api import execute_here
-
-__all__ = ["JOBS", "MAPS", "PODS", "FakeApi", "fake_api", "use_kubeconfig"]
+__all__ = ["JOBS", "MAPS", "PODS", "FakeApi", "bucket_with", "fake_api", "use_kubeconfig"]
 
 JOBS, MAPS, PODS = "quantumtrainingjobs", "configmaps", "pods"
+Objects = Mapping[str, tuple[int, bytes]]
+"""Code and body of the answer, by /BUCKET/o/NAME."""
+_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_PIECE = 30_000
 
 
 @dataclass
@@ -150,3 +159,64 @@ def use_kubeconfig(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     """As in a new process: the library reads the environment when it is imported."""
     monkeypatch.setenv("KUBECONFIG", str(path))
     monkeypatch.setattr("kubernetes.aio.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(path))
+
+
+@contextmanager
+def bucket_with(objects: Objects) -> Iterator[None]:
+    """Serves objects until the context ends, as the bucket of this process."""
+
+    class Bucket(BaseHTTPRequestHandler):
+        """Answers downloads as Cloud Storage does."""
+
+        def do_GET(self) -> None:
+            place = unquote(self.path.partition("?")[0]).removeprefix("/download/storage/v1/b")
+            code, body = objects.get(place, (404, b"none"))
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Bucket)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with patch.dict(os.environ, STORAGE_EMULATOR_HOST=f"http://127.0.0.1:{server.server_port}"):
+            yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def execute_here(handler: BaseHTTPRequestHandler, command: Sequence[str]) -> None:
+    """Runs a command whose first word is `python`, and answers as the API server does."""
+    key = f"{handler.headers['Sec-WebSocket-Key']}{_GUID}".encode()
+    handler.send_response(101)
+    handler.send_header("Upgrade", "websocket")
+    handler.send_header("Connection", "Upgrade")
+    handler.send_header("Sec-WebSocket-Protocol", "v4.channel.k8s.io")
+    handler.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key).digest()).decode())
+    handler.end_headers()
+    for message in _messages(command):
+        handler.wfile.write(bytes([0x82, 126]) + len(message).to_bytes(2, "big") + message)
+    handler.wfile.write(b"\x88\x00")
+    handler.close_connection = True
+
+
+def _messages(command: Sequence[str]) -> Iterator[bytes]:
+    assert command[0] == "python"
+    ended = subprocess.run([sys.executable, *command[1:]], capture_output=True, check=False)
+    for channel, data in ((b"\1", ended.stdout), (b"\2", ended.stderr)):
+        for begin in range(0, len(data), _PIECE):
+            yield channel + data[begin : begin + _PIECE]
+    yield b"\3" + json.dumps(_ended(ended.returncode)).encode()
+
+
+def _ended(code: int) -> dict[str, Any]:
+    if not code:
+        return {"status": "Success"}
+    causes = [{"reason": "ExitCode", "message": str(code)}]
+    return {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}

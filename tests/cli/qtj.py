@@ -1,6 +1,7 @@
 """`qtj` in this process: what it prints, and its exit code."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -23,3 +24,9 @@ def qtj(*arguments: str) -> Answer:
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Answer(result.exit_code, result.stdout, result.stderr)
+
+
+def validated(folder: Path, jobs: str) -> Answer:
+    """What `qtj validate` says of a file with these jobs."""
+    (folder / "job.yaml").write_text(jobs)
+    return qtj("validate", "job.yaml")

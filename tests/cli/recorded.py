@@ -8,8 +8,8 @@ from typing import Any
 
 from qtj.local.folder import Folder
 from qtj.local.history import History
+from qtj.monitor.facts import status_text
 from qtj.monitor.local_source import LocalSource
-from qtj.monitor.text import status_text
 from qtj.runs.folders import RecordedRun, find_run
 from tests.local.laptop import Manifest, toy_job
 

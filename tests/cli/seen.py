@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from qtj.monitor.replica import Replica
-from qtj.monitor.snapshot import Snapshot
+from qtj.monitor.snapshot import Replica, Snapshot
 
 NOW = datetime(2030, 1, 1, 12, 0, 24, tzinfo=UTC)
 

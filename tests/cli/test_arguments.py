@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.good_job import GOOD
-from tests.cli.qtj import qtj
+from tests.cli.qtj import validated
 
 TRAINER = "image: registry.example/qtj-trainer:1"
 
@@ -31,18 +31,14 @@ def test_arguments_that_the_trainer_does_not_understand_are_told_before_it_start
 ) -> None:
     text = GOOD.replace("spec:\n", f"spec:\n  inference: {{args: {inference}}}\n", 1)
     text = text.replace("          image: registry.example/mine:1", f"          args: {arguments}\n          {TRAINER}")
-    (folder / "job.yaml").write_text(text)
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, text)
 
     assert answer.code == 2
     assert [line.removeprefix("job.yaml:").startswith(sentence) for line in answer.sentences] == [True]
 
 
 def test_a_trainer_that_is_not_told_what_to_do_is_refused(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD.replace("image: registry.example/mine:1", TRAINER))
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, GOOD.replace("image: registry.example/mine:1", TRAINER))
 
     assert answer.sentences == [
         "job.yaml:17: spec.template.spec.containers[0].args: Missing command: try --help",
@@ -52,9 +48,7 @@ def test_a_trainer_that_is_not_told_what_to_do_is_refused(folder: Path) -> None:
 def test_a_template_that_no_replica_uses_is_not_asked_about(folder: Path) -> None:
     own = "template: {spec: {containers: [{name: trainer, image: mine:1}]}}"
     text = GOOD.replace("image: registry.example/mine:1", TRAINER)
-    (folder / "job.yaml").write_text(text.replace("replicas: 2", f"replicas: 2\n      {own}"))
-
-    assert qtj("validate", "job.yaml").code == 0
+    assert validated(folder, text.replace("replicas: 2", f"replicas: 2\n      {own}")).code == 0
 
 
 @pytest.mark.parametrize(
@@ -74,9 +68,7 @@ def test_a_circuit_that_the_trainer_does_not_compute_is_told_before_it_starts(
 ) -> None:
     text = GOOD.replace("qubits: 8", f"qubits: 8\n    {circuit}")
     text = text.replace("          image: registry.example/mine:1", f"          args: {arguments}\n          {TRAINER}")
-    (folder / "job.yaml").write_text(text)
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, text)
 
     assert answer.code == 2
     assert sentence in answer.sentences[0]
@@ -89,9 +81,7 @@ def evaluated(arguments: str) -> str:
 
 
 def test_an_evaluator_without_checkpoints_is_refused_before_it_starts(folder: Path) -> None:
-    (folder / "job.yaml").write_text(evaluated("[train, qcnn, --checkpoint-every=0]"))
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, evaluated("[train, qcnn, --checkpoint-every=0]"))
 
     assert answer.code == 2
     [sentence] = answer.sentences
@@ -102,6 +92,4 @@ def test_an_evaluator_without_checkpoints_is_refused_before_it_starts(folder: Pa
 
 @pytest.mark.parametrize("arguments", ["[train, qcnn]", "[train, qcnn, --checkpoint-every=0, --checkpoint-steps=5]"])
 def test_an_evaluator_with_checkpoints_is_valid(folder: Path, arguments: str) -> None:
-    (folder / "job.yaml").write_text(evaluated(arguments))
-
-    assert qtj("validate", "job.yaml").code == 0
+    assert validated(folder, evaluated(arguments)).code == 0

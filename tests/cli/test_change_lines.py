@@ -1,14 +1,22 @@
-"""A job that is followed without a terminal: a line for each change, wherever the job runs."""
+"""A job that is followed without a terminal: a line for each change, and who is asked again without an answer."""
 
+from collections.abc import Sequence
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from qtj.local.store import Change
-from qtj.monitor.change_lines import Changes, Lines
+from qtj.monitor import watch
 from qtj.monitor.snapshot import Snapshot
+from qtj.monitor.watch import Changes, Lines, until_answered
 from qtj.runs.line_view import LineView
+from qtj_operator.controller.client import ApiError
 from tests.cli.seen import seen
+
+NO_ROUTE = ApiError(0, "Unreachable", "no route")
+BUSY = ApiError(429, "TooManyRequests", "busy")
+FORBIDDEN = ApiError(403, "Forbidden", "you may not list pods")
 
 
 def event(name: str, message: str = "2 of 2 replicas are ready", count: int = 1) -> dict[str, object]:
@@ -73,3 +81,33 @@ def test_stages_epochs_and_the_end_are_lines() -> None:
         "qcnn is Complete: inference is done",
         "qcnn  took: starting 0.0 s, running 0.0 s, compiling 0.0 s",
     ]
+
+
+class Cluster:
+    """Answers with errors first, in their order."""
+
+    def __init__(self, errors: Sequence[ApiError]) -> None:
+        self._errors = list(errors)
+        self.complaints: list[str] = []
+
+    async def ask(self) -> str:
+        if self._errors:
+            raise self._errors.pop(0)
+        return "an answer"
+
+
+async def test_each_reason_is_reported_once_until_there_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "PERIOD_SECONDS", 0.0)
+    cluster = Cluster([NO_ROUTE, NO_ROUTE, BUSY, NO_ROUTE])
+
+    assert await until_answered(cluster.ask, cluster.complaints.append) == "an answer"
+    assert [each.partition(";")[0] for each in cluster.complaints] == ["no route", "busy", "no route"]
+
+
+async def test_a_refusal_ends_it() -> None:
+    cluster = Cluster([FORBIDDEN])
+
+    with pytest.raises(ApiError, match="you may not list pods"):
+        await until_answered(cluster.ask, cluster.complaints.append)
+
+    assert not cluster.complaints

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named
 from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.snapshot import Snapshot
 from qtj.terminal.errors import InputError
@@ -12,6 +12,14 @@ from qtj_operator.controller.client import ApiError, Object, Resource
 from tests.controller.lab import KEY, TRAINED, Lab, complete, running
 from tests.controller.memory import RecordingClient
 from tests.jobs import job_object
+
+
+@pytest.fixture
+async def lab() -> Lab:
+    """A cluster with a job that runs."""
+    lab = Lab()
+    await running(lab)
+    return lab
 
 
 def source(lab: Lab, *names: str) -> ClusterSource:
@@ -30,10 +38,10 @@ async def one(source: ClusterSource) -> Snapshot:
     return seen
 
 
-async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
-    lab = await running(Lab())
+async def test_a_job_is_seen_as_its_operator_reports_it(lab: Lab) -> None:
     lab.progress.leader = Progress(epoch=3, epochs=25, loss=0.25)
-    await lab.settles_after(seconds=5)
+    lab.waits(seconds=5)
+    await lab.settles()
 
     seen = await one(source(lab, "qcnn"))
 
@@ -43,7 +51,8 @@ async def test_a_job_is_seen_as_its_operator_reports_it() -> None:
 
 
 async def test_a_job_that_no_operator_has_read_says_so() -> None:
-    lab = await Lab.applied()
+    lab = Lab()
+    await lab.applies()
 
     seen = await one(source(lab, "qcnn"))
 
@@ -68,8 +77,7 @@ async def test_a_phase_without_a_condition_of_its_name_is_explained_as_the_opera
     assert (seen.phase, seen.why) == (phase, (await lab.condition("Reconciling"))["message"])
 
 
-async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats() -> None:
-    lab = await running(Lab())
+async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_what_it_repeats(lab: Lab) -> None:
     watched = source(lab, "qcnn")
 
     losses = []
@@ -80,8 +88,7 @@ async def test_the_loss_is_known_from_the_first_look_on_and_an_attempt_replaces_
     assert losses == [[1.0], [1.0, 0.5], [1.0, 0.5, 0.4], [1.0, 0.45]]
 
 
-async def test_the_time_left_is_an_estimate_at_first() -> None:
-    lab = await running(Lab())
+async def test_the_time_left_is_an_estimate_at_first(lab: Lab) -> None:
     await epoch(lab, 5, 0.25)
     lab.waits(seconds=10)
 
@@ -89,7 +96,8 @@ async def test_the_time_left_is_an_estimate_at_first() -> None:
 
 
 async def test_a_job_that_has_finished_is_over() -> None:
-    lab = await complete(Lab())
+    lab = Lab()
+    await complete(lab)
 
     seen = await one(source(lab, "qcnn"))
 
@@ -98,7 +106,8 @@ async def test_a_job_that_has_finished_is_over() -> None:
 
 async def test_its_events_are_in_the_order_of_their_times_and_not_of_their_names() -> None:
     """An API server lists events by name, and the end of a name is a digest."""
-    lab = await running(Lab())
+    lab = Lab()
+    await running(lab)
     uid = (await lab.job())["metadata"]["uid"]
 
     async def listed(_namespace: str, _name: str) -> list[Object]:
@@ -125,8 +134,7 @@ def event(reason: str, second: int, uid: str) -> Object:
     ],
     ids=["active", "suspended"],
 )
-async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], command: str) -> None:
-    lab = await running(Lab())
+async def test_the_next_command_follows_from_the_phase(lab: Lab, spec: dict[str, bool], command: str) -> None:
     lab.cluster.store.update(Resource.QUANTUM_TRAINING_JOBS, *KEY, lambda job: job["spec"].update(spec))
     await lab.settles()
 
@@ -134,7 +142,9 @@ async def test_the_next_command_follows_from_the_phase(spec: dict[str, bool], co
 
 
 async def test_what_to_do_next_with_a_pod_that_has_not_started_is_to_read_its_events() -> None:
-    lab = await Lab.settled()
+    lab = Lab()
+    await lab.applies()
+    await lab.settles()
 
     assert (await one(source(lab, "qcnn"))).follows == "qtj events qcnn -n lab"
     lab.kubelet.starts("qcnn-worker-1")
@@ -142,20 +152,23 @@ async def test_what_to_do_next_with_a_pod_that_has_not_started_is_to_read_its_ev
 
 
 async def test_a_job_that_failed_before_it_started_has_events_and_no_log() -> None:
-    lab = await Lab.settled(runPolicy={"pendingDeadlineSeconds": 60})
-    await lab.settles_after(minutes=2)
+    lab = Lab()
+    await lab.applies(runPolicy={"pendingDeadlineSeconds": 60})
+    await lab.settles()
+    lab.waits(minutes=2)
+    await lab.settles()
 
     assert (await one(source(lab, "qcnn"))).follows == "qtj events qcnn -n lab; qtj retry qcnn -n lab continues it"
 
 
 async def test_what_to_do_next_with_a_complete_job_is_to_read_its_report() -> None:
-    lab = await complete(Lab())
+    lab = Lab()
+    await complete(lab)
 
     assert (await one(source(lab, "qcnn"))).follows == "qtj report qcnn -n lab"
 
 
-async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are() -> None:
-    lab = await running(Lab())
+async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are(lab: Lab) -> None:
     for number in range(5):
         await lab.cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=f"job-{number}"))
     client = RecordingClient(lab.cluster)

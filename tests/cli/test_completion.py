@@ -1,13 +1,17 @@
-"""The TAB key, in real shells: a command line is completed as `qtj completion` and the documentation promise."""
+"""The TAB key, in real shells: a line is completed as `qtj completion` and the documentation promise, and soon."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from qtj.commands.names import namespaces
 from tests.cli.shells import PROMPT, Home, needed, screen
 
 FISH = "source (qtj completion fish | psub); complete --do-complete $argv"
+ASKED = "qtj.cluster.connection.on_cluster"
+"""What asks the cluster."""
 
 
 @pytest.fixture
@@ -30,10 +34,10 @@ def completed_by_fish(home: Home, line: str, **variables: str) -> list[str]:
     return [offer.partition("\t")[0] for offer in ended.stdout.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("typed", "whole"),
-    [("qtj stat", "us "), ("qtj status spi", "nchain"), ("qtj run --fr", "esh "), ("qtj run isi", "ng.yaml ")],
-)
+LINES = [("qtj stat", "us "), ("qtj status spi", "nchain"), ("qtj run --fr", "esh "), ("qtj run isi", "ng.yaml ")]
+
+
+@pytest.mark.parametrize(("typed", "whole"), LINES)
 def test_bash_completes_commands_options_runs_and_files(home: Home, typed: str, whole: str) -> None:
     with screen(home, needed("bash"), "--norc", "-i") as shown:
         shown.types('eval "$(qtj completion bash)"\n')
@@ -43,11 +47,8 @@ def test_bash_completes_commands_options_runs_and_files(home: Home, typed: str, 
         shown.until(f"{typed}{whole}")
 
 
-@pytest.mark.parametrize(
-    ("typed", "whole"),
-    [("qtj stat", "us "), ("qtj status spi", "nchain"), ("qtj run --fr", "esh "), ("qtj run isi", "ng.yaml ")],
-)
-def test_zsh_completes_commands_options_runs_and_files(home: Home, typed: str, whole: str) -> None:
+@pytest.mark.parametrize(("typed", "whole"), LINES[::3])
+def test_zsh_completes_commands_and_files(home: Home, typed: str, whole: str) -> None:
     """With the script in a folder of functions, as its documentation has it."""
     (home.path / ".zfunc").mkdir()
     (home.path / ".zfunc/_qtj").write_text(home.run("qtj", "completion", "zsh").stdout)
@@ -115,3 +116,23 @@ def test_an_answer_waits_for_no_thread_and_lets_nothing_else_write_or_read(home:
     ended = home.run(sys.executable, "-c", BLOCKED, _QTJ_COMPLETE="complete_bash")
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "b''\n", "")
+
+
+@pytest.mark.parametrize("written", ["soon", "nan", "inf", "-1", "0", "1e9", ""])
+def test_a_limit_that_is_no_time_counts_as_not_set(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("QTJ_COMPLETION_SECONDS", written)
+    monkeypatch.setattr(ASKED, lambda _ask, _namespace: ["lab"])
+
+    assert namespaces("") == ["lab"]
+
+
+def test_a_cluster_that_does_not_answer_has_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QTJ_COMPLETION_SECONDS", "0.01")
+
+    def ask(_ask: object, _namespace: object) -> list[str]:
+        time.sleep(60)
+        return ["lab"]
+
+    monkeypatch.setattr(ASKED, ask)
+
+    assert namespaces("") == []

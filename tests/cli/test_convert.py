@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from qtj_operator.api.spec import Spec
-from tests.cli.qtj import Answer, qtj
+from tests.cli.qtj import Answer, qtj, validated
 
 TFJOB: dict[str, Any] = {
     "apiVersion": "kubeflow.org/v1",
@@ -66,9 +66,7 @@ def test_roles_template_and_policies_are_kept(folder: Path) -> None:
 
 
 def test_the_result_runs_as_it_is(folder: Path) -> None:
-    (folder / "job.yaml").write_text(converted(folder, TFJOB, "--artifacts", "gs://bucket/mnist").output)
-
-    assert qtj("validate", "job.yaml").code == 0
+    assert validated(folder, converted(folder, TFJOB, "--artifacts", "gs://bucket/mnist").output).code == 0
 
 
 def test_a_role_with_its_own_template_keeps_it(folder: Path) -> None:

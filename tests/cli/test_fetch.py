@@ -1,14 +1,16 @@
-"""`qtj fetch`: weights, predictions and report of a job of a cluster, from a bucket and with the rights of the user."""
+"""`qtj fetch` and `qtj report` of a job of a cluster read a bucket with the rights of the user."""
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.bucket import bucket_with
-from tests.cli.fake_api import JOBS, FakeApi, fake_api, use_kubeconfig
+from qtj.report.stored import read_any, read_file
+from qtj_report.artifacts import NoAccessError
+from tests.cli.fake_api import JOBS, FakeApi, bucket_with
 from tests.cli.qtj import qtj
 from tests.local.laptop import toy_job
 
@@ -19,13 +21,7 @@ STORED = {
     "/lab/o/toy/weights/1.json": (200, b'{"workload": "toy", "options": {"seed": 7}}'),
     "/lab/o/toy/weights/1.predictions.json": (200, PREDICTIONS),
 }
-
-
-@pytest.fixture
-def api(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    use_kubeconfig(monkeypatch, folder / "kubeconfig")
-    with fake_api(folder / "kubeconfig") as api:
-        yield api
+OBJECTS = {"/lab/o/toy/reports/toy 1.jsonl": (200, b"{}"), "/lab/o/secret": (403, b"no right to storage.objects.get")}
 
 
 def job(api: FakeApi, **status: Any) -> None:
@@ -117,3 +113,38 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(api: FakeApi, folder: P
 def test_a_job_that_is_not_there_is_one_sentence(api: FakeApi) -> None:
     assert qtj("fetch", "toy").sentences == ["there is no job toy in namespace lab: `kubectl get qtj -A` lists all"]
     assert api.asked == []
+
+
+@pytest.fixture
+def bucket() -> Iterator[None]:
+    with bucket_with(OBJECTS):
+        yield
+
+
+@pytest.mark.usefixtures("bucket")
+def test_an_object_of_a_bucket_is_read_and_a_missing_one_is_none() -> None:
+    assert read_any("gs://lab/toy/reports/toy 1.jsonl") == b"{}"
+    assert read_any("gs://lab/toy/reports/toy-2.jsonl") is None
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_bucket_that_refuses_is_a_sentence() -> None:
+    with pytest.raises(NoAccessError, match=r"^gs://lab/secret cannot be read \(403 .*objects.get.*\): `gcloud "):
+        read_any("gs://lab/secret")
+
+
+def test_without_the_library_a_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.cloud.storage", None)
+
+    with pytest.raises(NoAccessError, match="to read gs://lab/x needs google-cloud-storage"):
+        read_any("gs://lab/x")
+
+
+def test_files_are_read_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a b").write_bytes(b"x")
+
+    for read in (read_any, read_file):
+        assert read((tmp_path / "a b").as_uri()) == b"x"
+        assert read((tmp_path / "none").as_uri()) is None
+    with pytest.raises(OSError, match="Is a directory"):
+        read_any(tmp_path.as_uri())

@@ -1,16 +1,13 @@
 """`qtj fetch --through-pod`: results of a job by the rights of the job. The commands in the pod are real processes."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from qtj.report.reader_pod import reader_pod
-from qtj.report.through_pod import reading_through_pod
+from qtj.report.fetch import reader_pod, reading_through_pod
 from qtj.terminal.errors import InputError
-from tests.cli.bucket import bucket_with
-from tests.cli.fake_api import JOBS, PODS, FakeApi, fake_api, use_kubeconfig
+from tests.cli.fake_api import JOBS, PODS, FakeApi, bucket_with
 from tests.cli.qtj import qtj
 from tests.cli.test_fetch import STORED, WEIGHTS
 from tests.local.laptop import toy_job
@@ -19,11 +16,9 @@ COMPLETE = {"phase": "Complete", "attempt": 1, "weights": WEIGHTS}
 
 
 @pytest.fixture
-def api(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    use_kubeconfig(monkeypatch, folder / "kubeconfig")
-    with fake_api(folder / "kubeconfig") as api:
-        api.objects[JOBS, "toy"] = job()
-        yield api
+def api(api: FakeApi) -> FakeApi:
+    api.objects[JOBS, "toy"] = job()
+    return api
 
 
 def job(status: dict[str, Any] | None = None, **pod: Any) -> dict[str, Any]:

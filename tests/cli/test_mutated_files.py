@@ -15,8 +15,7 @@ from qtj.create.convert import as_yaml, convert_file
 from qtj.files.documents import read_file
 from qtj.terminal.errors import InputError
 from qtj_operator.api.crd import crd
-from tests.cli.mutations import examples, mutated
-from tests.cli.schema import refused
+from tests.cli.mutations import examples, mutated, refused
 from tests.cli.test_convert import TFJOB
 
 MANY = settings(

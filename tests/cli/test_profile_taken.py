@@ -1,18 +1,78 @@
 """`qtj profile`: which step is chosen, who is asked, and each reason for which there is no profile."""
 
-from dataclasses import replace
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
 from qtj.local.http import Answer
-from qtj.profile.take import Length, take_profile
+from qtj.profile.take import Length, NoAnswerError, take_profile
 from qtj.terminal.errors import InputError
-from qtj_contract import ProfileSchedule
+from qtj_contract import Capture, ProfileSchedule, parse_request
 from qtj_operator.api.status import ProfileStatus
-from tests.cli.profiled import Training
+from qtj_operator.controller.client import Object
 
 LATE = Answer(412, b"step 122 has begun already: choose a later one")
 BOTH = ["worker-0", "worker-1"]
+NAME = "qcnn"
+
+
+@dataclass
+class Training:
+    """A job whose replicas agree to every request, and report the profile as stored at the next look.
+
+    Attributes:
+        schedule: What the leader answers.
+        status: The status of the job, without its profiles.
+        refusals: The answer of a replica that does not agree; None if it does not answer.
+        outcome: Returns what the job reports of a capture; None for nothing.
+    """
+
+    schedule: ProfileSchedule = field(
+        default_factory=lambda: ProfileSchedule(
+            replicas=("worker-0", "worker-1"), step=100, steps=100_000, seconds_per_step=0.1
+        )
+    )
+    status: dict[str, Any] = field(default_factory=lambda: {"phase": "Running", "attempt": 1})
+    refusals: dict[str, Answer | None] = field(default_factory=dict)
+    outcome: Callable[[Capture], dict[str, str] | None] = lambda _: {"state": "Stored", "path": "logs/qcnn/x"}
+    name: str = NAME
+    artifacts: str = "gs://lab/qcnn"
+    viewer: str = "TensorBoard shows it"
+
+    def __post_init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.captures: list[Capture] = []
+
+    async def read(self) -> Object:
+        profiles = [
+            {"name": each.name, **reported}
+            for each in self.captures[-1:]
+            if (reported := self.outcome(each)) is not None
+        ]
+        container = {"name": "trainer", "image": "x:1"}
+        spec = {
+            "artifacts": {"uri": self.artifacts},
+            "replicaSpecs": {"Worker": {"replicas": 2}},
+            "template": {"spec": {"containers": [container]}},
+        }
+        meta = {"name": NAME, "namespace": "lab", "uid": "uid-1", "resourceVersion": "7", "generation": 1}
+        return {"metadata": meta, "spec": spec, "status": {**self.status, "profiles": profiles}}
+
+    async def ask(self, replica: str, method: str, body: str = "") -> Answer:
+        self.asked.append((replica, method))
+        refusal = self.refusals.get(replica, Answer(0, b"")) if method != "DELETE" else Answer(0, b"")
+        if refusal is None:
+            raise NoAnswerError("connection refused")
+        if refusal.status:
+            return refusal
+        if method == "GET":
+            return Answer(200, json.dumps(self.schedule.to_dict()).encode())
+        if method == "POST":
+            self.captures.append(parse_request(body))
+        return Answer(202, b"{}")
 
 
 async def taken(training: Training, length: Length | None = None) -> ProfileStatus:
@@ -72,26 +132,48 @@ async def test_if_a_step_has_begun_nobody_profiles_it_and_a_later_one_is_chosen(
     assert sentence == "qcnn takes its steps faster than its replicas can be asked: try again"
 
 
-async def test_a_worker_that_restarts_is_named_and_the_others_drop_the_request() -> None:
+async def test_when_a_worker_does_not_answer_the_others_drop_the_request() -> None:
     training = Training(refusals={"worker-1": None})
 
-    sentence = await refusal(training)
+    await refusal(training)
 
-    assert sentence == (
-        "qcnn is not profiled: worker-1 does not answer (connection refused), and a profile is of all workers: try "
-        "again when it is ready"
-    )
     assert [replica for replica, method in training.asked if method == "DELETE"] == BOTH
 
 
-async def test_a_replica_that_takes_another_profile_says_so() -> None:
-    busy = Answer(409, b"the profile epoch-2 is taken first: try again when it is stored")
+SILENT = "worker-1 does not answer (connection refused), and a profile is of all workers"
+BUSY = Answer(409, b"the profile epoch-2 is taken first: try again when it is stored")
+WAITING = Answer(409, b"this replica takes no steps now: ask the leader, once the training has started")
+NO_PROFILES = "the program of qcnn takes no profiles on request: it needs qtj_trainer of this version"
 
-    sentence = await refusal(Training(refusals={"worker-1": busy}))
 
-    assert sentence == (
-        "qcnn is not profiled: worker-1 refuses: the profile epoch-2 is taken first: try again when it is stored"
-    )
+@pytest.mark.parametrize(
+    ("training", "sentence"),
+    [
+        (
+            Training(refusals={"worker-1": None}),
+            f"qcnn is not profiled: {SILENT}: try again when it is ready",
+        ),
+        (Training(refusals={"worker-1": BUSY}), f"qcnn is not profiled: worker-1 refuses: {BUSY.body.decode()}"),
+        (Training(refusals={"worker-0": WAITING}), f"worker-0 of qcnn takes no profile: {WAITING.body.decode()}"),
+        (Training(artifacts=""), "qcnn cannot be read: spec.artifacts: this field is missing"),
+        (
+            Training(refusals={"worker-0": None}),
+            "worker-0 of qcnn cannot be asked for a profile: connection refused",
+        ),
+        (
+            Training(ProfileSchedule(replicas=("worker-0",), step=1, steps=100)),
+            "qcnn has not finished its second step since it started: try again when it has",
+        ),
+    ],
+    ids=["restarts", "busy", "not begun", "unreadable", "no leader", "no second step"],
+)
+async def test_why_there_is_no_profile_is_one_sentence(training: Training, sentence: str) -> None:
+    assert await refusal(training) == sentence
+
+
+@pytest.mark.parametrize("answer", [Answer(404, b"try /progress"), Answer(200, b'{"epoch": 3}'), Answer(501, b"")])
+async def test_a_program_without_profiles_on_request_is_named(answer: Answer) -> None:
+    assert (await refusal(Training(refusals={"worker-0": answer}))).startswith(NO_PROFILES)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Inferring", "Complete", "Failed"])
@@ -100,41 +182,6 @@ async def test_a_job_that_does_not_train_is_asked_nothing(phase: str) -> None:
 
     assert await refusal(training) == f"qcnn is {phase}: only a job that trains can be profiled"
     assert training.asked == []
-
-
-async def test_a_job_that_this_version_cannot_read_is_one_sentence() -> None:
-    sentence = await refusal(Training(artifacts=""))
-
-    assert sentence == "qcnn cannot be read: spec.artifacts: this field is missing"
-
-
-@pytest.mark.parametrize("answer", [Answer(404, b"try /progress"), Answer(200, b'{"epoch": 3}'), Answer(501, b"")])
-async def test_a_program_without_profiles_on_request_is_named(answer: Answer) -> None:
-    sentence = await refusal(Training(refusals={"worker-0": answer}))
-
-    assert sentence.startswith("the program of qcnn takes no profiles on request: it needs qtj_trainer of this version")
-
-
-async def test_a_training_that_has_not_begun_says_so() -> None:
-    waiting = Answer(409, b"this replica takes no steps now: ask the leader, once the training has started")
-
-    sentence = await refusal(Training(refusals={"worker-0": waiting}))
-
-    assert sentence == f"worker-0 of qcnn takes no profile: {waiting.body.decode()}"
-
-
-async def test_a_leader_that_does_not_answer_is_named() -> None:
-    sentence = await refusal(Training(refusals={"worker-0": None}))
-
-    assert sentence == "worker-0 of qcnn cannot be asked for a profile: connection refused"
-
-
-async def test_before_the_second_step_no_step_can_be_chosen() -> None:
-    schedule = ProfileSchedule(replicas=("worker-0",), step=1, steps=100)
-
-    sentence = await refusal(Training(schedule))
-
-    assert sentence == "qcnn has not finished its second step since it started: try again when it has"
 
 
 async def test_a_training_that_ends_before_the_step_is_left_alone() -> None:

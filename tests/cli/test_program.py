@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.good_job import GOOD
-from tests.cli.qtj import qtj
+from tests.cli.qtj import qtj, validated
 
 JOB = GOOD.replace("\nspec:\n", "\nspec:\n  program: {configMap: iris, entry: iris.py}\n")
 CONFIG_MAP = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: iris}\ndata:\n"
@@ -82,9 +82,7 @@ def test_its_arguments_are_not_those_of_the_trainer(folder: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_line(folder: Path, job: str, more: str, sentence: str) -> None:
-    (folder / "job.yaml").write_text(job + more)
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, job + more)
 
     assert answer.code == 2
     assert sentence in answer.errors
@@ -115,9 +113,7 @@ PROGRAM = f"{CONFIG_MAP}  iris.py: x\n"
 )
 def test_so_is_one_in_the_requirements(folder: Path, job: str, text: str | None, sentence: str) -> None:
     file = "" if text is None else "  r.txt: |\n" + "".join(f"    {line}\n" for line in text.splitlines())
-    (folder / "job.yaml").write_text(job + PROGRAM + file)
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, job + PROGRAM + file)
 
     assert answer.code == 2
     assert sentence in answer.errors
@@ -129,8 +125,6 @@ def test_so_is_one_in_the_requirements(folder: Path, job: str, text: str | None,
 )
 def test_requirements_with_hashes_or_leave_to_go_without_are_accepted(folder: Path, hashes: str, text: str) -> None:
     file = "  r.txt: |\n" + "".join(f"    {line}\n" for line in text.splitlines())
-    (folder / "job.yaml").write_text(REQUIRING.replace("file: r.txt", f"file: r.txt{hashes}") + PROGRAM + file)
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, REQUIRING.replace("file: r.txt", f"file: r.txt{hashes}") + PROGRAM + file)
 
     assert (answer.code, answer.errors) == (0, "")

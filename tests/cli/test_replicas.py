@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qtj.monitor.replica import replicas_of
+from qtj.monitor.snapshot import replicas_of
 from qtj_operator.controller.client import Resource
 from tests.controller.lab import Lab, complete, restarted, running
 from tests.controller.rawpods import condition, container, raw_pod, terminated

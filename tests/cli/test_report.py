@@ -2,7 +2,6 @@
 
 import json
 import math
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,70 +9,15 @@ import pytest
 
 from qtj.local.folder import Folder
 from qtj.studies.record import recorded_study
-from qtj_contract import Progress
 from qtj_contract.predictions import Predictions
-from qtj_contract.progress_log import progress_line
 from qtj_operator.api.digest import training_id
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
+from tests.cli.left import COMPLETE, Left
 from tests.cli.qtj import qtj
 from tests.study.studies import study
 
-NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
-SHA256 = "ab" * 32
-COMPLETE = {
-    "type": "Complete", "status": "True", "reason": "InferenceDone", "message": "inference is done: mse 0.5",
-    "observedGeneration": 1, "lastTransitionTime": "2026-11-23T12:00:00Z",
-}  # fmt: skip
-
-
-class Left:
-    """The folder of a job that has ended, as `qtj run` leaves it."""
-
-    def __init__(self, folder: Path, number: int = 1) -> None:
-        self.place = folder / f"qtj-artifacts/own/{number}"
-        (self.place / "weights").mkdir(parents=True)
-        (self.place / ".qtj-run").touch()
-        self.status: dict[str, Any] = {"phase": "Complete", "conditions": [COMPLETE], "attempt": 1}
-
-    def epochs(self, *losses: float | None, attempt: int = 1, first: int = 1, **more: Any) -> None:
-        with (self.place / "progress.jsonl").open("a") as log:
-            for number, loss in enumerate(losses, start=first):
-                log.write(progress_line(Progress(epoch=number, loss=loss, **more), attempt, NOON))
-
-    def predictions(self, found: Predictions | str) -> None:
-        self.weights((self.place / "weights/1f3c.h5").as_uri())
-        text = found if isinstance(found, str) else found.to_json()
-        (self.place / "weights/1f3c.predictions.json").write_text(text)
-
-    def weights(self, uri: str) -> None:
-        self.status["weights"] = {"uri": uri, "sha256": SHA256}
-
-    def inference(self, **metrics: float) -> None:
-        self.status["inference"] = {"phase": "Complete", "run": "1", "metrics": metrics}
-
-    def record(self, status: object) -> None:
-        meta = {"name": "own", "namespace": "default", "uid": "uid-1"}
-        record = {"kind": "QuantumTrainingJob", "metadata": meta, "spec": {}, "status": status}
-        (self.place / "job.json").write_text(json.dumps(record))
-
-    def report(self) -> list[str]:
-        self.record(self.status)
-        answer = qtj("report", "own")
-        assert answer.code == 0, answer.errors
-        return answer.output.splitlines()
-
-    @property
-    def page(self) -> Path:
-        return self.place / "report.html"
-
-    @property
-    def picture(self) -> Path:
-        return self.place / "report.svg"
-
-
-@pytest.fixture
-def left(folder: Path) -> Left:
-    return Left(folder)
+INDENT = " " * 15
+NO_PICTURE = "picture: none, because no epoch with a finite loss and no finite prediction is recorded"
 
 
 def test_the_report_tells_of_loss_metrics_and_predictions_and_draws_them(left: Left) -> None:
@@ -165,38 +109,23 @@ def test_nothing_is_right_or_wrong_in_a_regression(left: Left) -> None:
     assert "right" not in text
 
 
-def test_a_loss_that_is_not_finite_is_told_and_is_a_gap(left: Left) -> None:
-    left.epochs(0.5, 0.25, math.nan, math.inf)
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ((0.5, 0.25, math.nan, math.inf), ["loss           █▁··", f"{INDENT}the loss was not finite from epoch 3 on"]),
+        ((0.5, math.nan, 0.25, math.nan, 0.125), [f"{INDENT}the loss was not finite in epochs 2, 4"]),
+        ((math.nan, math.nan), [f"{INDENT}the loss was not finite from epoch 1 on", NO_PICTURE]),
+        ((1.7e308, -1.7e308), ["loss           █▁", NO_PICTURE]),
+    ],
+    ids=["gaps at the end", "gaps", "none finite", "no axis has room"],
+)
+def test_losses_that_are_hard_to_draw_are_told(left: Left, losses: tuple[float, ...], told: list[str]) -> None:
+    left.epochs(*losses)
 
     lines = left.report()
 
-    assert "loss           █▁··" in lines
-    assert "               the loss was not finite from epoch 3 on" in lines
-
-
-def test_losses_that_were_not_finite_now_and_then_are_named(left: Left) -> None:
-    left.epochs(0.5, math.nan, 0.25, math.nan, 0.125)
-
-    assert "               the loss was not finite in epochs 2, 4" in left.report()
-
-
-def test_a_training_without_one_finite_loss_has_no_picture(left: Left) -> None:
-    left.epochs(math.nan, math.nan)
-
-    lines = left.report()
-
-    assert "               the loss was not finite from epoch 1 on" in lines
-    assert lines[-1] == "picture: none, because no epoch with a finite loss and no finite prediction is recorded"
-    assert not left.picture.exists()
-
-
-def test_losses_that_no_axis_has_room_for_are_text_alone(left: Left) -> None:
-    left.epochs(1.7e308, -1.7e308)
-
-    lines = left.report()
-
-    assert "loss           █▁" in lines
-    assert lines[-1] == "picture: none, because no epoch with a finite loss and no finite prediction is recorded"
+    assert set(told) <= set(lines)
+    assert left.picture.exists() == (NO_PICTURE not in lines)
 
 
 def test_a_long_curve_fits_a_line_and_ends_with_the_last_epoch(left: Left) -> None:
@@ -207,21 +136,15 @@ def test_a_long_curve_fits_a_line_and_ends_with_the_last_epoch(left: Left) -> No
     assert curve.endswith("█▁")
 
 
-def test_a_restart_shows_where_it_went_on(left: Left) -> None:
+def test_a_restart_and_epochs_that_nobody_saw_are_told(left: Left) -> None:
     left.epochs(0.9, 0.8, 0.7)
     left.epochs(0.6, 0.5, attempt=2, first=3)
+    left.epochs(0.4, attempt=2, first=10)
 
     lines = left.report()
 
-    assert "epochs         4" in lines
-    assert "               attempt 2 from epoch 3 on" in lines
-
-
-def test_epochs_that_nobody_saw_are_counted(left: Left) -> None:
-    left.epochs(0.9)
-    left.epochs(0.5, first=10)
-
-    assert "               8 of them started and ended between two polls, and are not recorded" in left.report()
+    assert {"epochs         10", f"{INDENT}attempt 2 from epoch 3 on"} <= set(lines)
+    assert f"{INDENT}5 of them started and ended between two polls, and are not recorded" in lines
 
 
 def test_a_job_of_before_there_were_records_tells_what_is_known(left: Left) -> None:

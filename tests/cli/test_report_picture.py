@@ -1,8 +1,11 @@
-"""The picture of a report: which charts it has, and what stands on their axes."""
+"""The picture of a report: its charts, axes and colours, and what predictions are worth."""
 
 import math
+import re
 import tracemalloc
 from collections.abc import Sequence
+from importlib import resources
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,12 +13,17 @@ import pytest
 
 from qtj_contract.predictions import Predictions
 from qtj_contract.progress_log import EpochRecord
+from qtj_report.axis import axis_of, epoch_axis
 from qtj_report.chart import Chart
 from qtj_report.content import Content
 from qtj_report.picture import report_charts, report_picture
+from qtj_report.predictions import Errors, confusion, errors_of, finite_pairs
 
 ANIMALS = Predictions(classes=("cat", "dog"), labels=[0, 0, 1], predictions=[0, 1, 1], examples=3)
 LINE = Predictions(labels=[0.0, 2.0], predictions=[1.0, 2.0], examples=2)
+STYLE = resources.files("qtj_report").joinpath("page.css").read_text("utf-8")
+PARTS = STYLE.split("@media")[:2]
+LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#\w{6});", part)) for part in PARTS)
 
 
 def found(epochs: Sequence[EpochRecord] = (), predictions: Predictions | None = None, title: str = "own") -> Content:
@@ -148,3 +156,123 @@ def test_more_classes_than_a_matrix_has_room_for_are_points() -> None:
 
     assert peak < 100 * 2**20, "a matrix of 30,000 classes takes gigabytes"
     assert (chart.title, [each for each in chart.shapes if each.tag == "rect"]) == ("Predictions: 1 of 2 right", [])
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.1, 0.9], ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        ([0.78, 1.0], ["0.75", "0.80", "0.85", "0.90", "0.95", "1.00"]),
+        ([-3.0, 17.2], ["-5", "0", "5", "10", "15", "20"]),
+        ([0.5], ["0.45", "0.50", "0.55"]),
+        ([0.0], ["-1.0", "-0.5", "0.0", "0.5", "1.0"]),
+        ([1e-7, 3e-7], ["1e-07", "1.5e-07", "2e-07", "2.5e-07", "3e-07"]),
+        ([1e8, 1e8 + 5], [f"10000000{digit}" for digit in range(6)]),
+    ],
+)
+def test_ticks_are_round_numbers_that_differ(values: list[float], ticks: list[str]) -> None:
+    assert list(axis_of(values).texts.values()) == ticks
+
+
+@pytest.mark.parametrize("values", [[0.3, 0.7], [1e200, -1e200], [5e-324, 0.0], [0.1, 0.1 + 1e-17], [1e-310], [-7.0]])
+def test_every_number_is_between_the_ends(values: list[float]) -> None:
+    axis = axis_of(values)
+
+    assert all(-1e-9 <= axis.place(value) <= 1 + 1e-9 for value in values)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "ticks"),
+    [
+        (1, 1, [1]),
+        (1, 2, [1, 2]),
+        (3, 9, [3, 4, 6, 8]),
+        (1, 25, [1, 5, 10, 15, 20, 25]),
+        (9, 31, [9, 15, 20, 25, 30]),
+        (1, 10**9, [1, *range(2 * 10**8, 10**9 + 1, 2 * 10**8)]),
+    ],
+)
+def test_epochs_are_whole_numbers_however_many_there_are(first: int, last: int, ticks: list[int]) -> None:
+    assert list(epoch_axis(first, last).texts) == ticks
+
+
+def luminance(color: str) -> float:
+    """WCAG 2.2, relative luminance."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts]
+    return sum(weight * each for weight, each in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2, contrast ratio."""
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("front", "back"),
+    [
+        *((front, back) for front in ("text", "muted") for back in ("page", "surface")),
+        *((front, f"{front}-back") for front in ("good", "bad", "other")),
+    ],
+)
+def test_text_can_be_read(colors: dict[str, str], front: str, back: str) -> None:
+    assert contrast(colors[front], colors[back]) >= 4.5
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("number", range(6))
+def test_curves_can_be_seen(colors: dict[str, str], number: int) -> None:
+    assert contrast(colors[f"c{number}"], colors["surface"]) >= 4.5
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("kind", ["right", "wrong"])
+def test_counts_can_be_read_on_the_strongest_colour(colors: dict[str, str], kind: str) -> None:
+    [rgb] = re.findall(rf"--{kind}: (\d+) (\d+) (\d+);", PARTS[0 if colors is LIGHT else 1])
+    behind = [int(colors["surface"][at : at + 2], 16) for at in (1, 3, 5)]
+    mixed = "#" + "".join(f"{round(0.4 * int(a) + 0.6 * b):02x}" for a, b in zip(rgb, behind, strict=True))
+
+    assert contrast(colors["text"], mixed) >= 4.5
+
+
+def of_classes(labels: list[float], said: list[float | None], *classes: str) -> Predictions:
+    scores = [0.5] * len(labels)
+    return Predictions(classes=classes, labels=labels, predictions=said, scores=scores, examples=len(labels))
+
+
+def test_an_example_without_a_finite_answer_is_not_judged() -> None:
+    assert finite_pairs(of_classes([0, 1, 1], [1, None, 0], "a", "b")) == [(0, 1), (1, 0)]
+
+
+def test_each_example_counts_in_the_row_of_its_class_and_the_column_of_its_answer() -> None:
+    counts = confusion(of_classes([0, 0, 1, 2, 2, 2], [0, 1, 1, 2, 0, None], "a", "b", "c"))
+
+    assert counts == [[1, 1, 0], [0, 1, 0], [1, 0, 1]]
+
+
+def test_the_rows_of_a_matrix_are_not_one_and_the_same() -> None:
+    counts = confusion(of_classes([0], [0], "a", "b"))
+
+    assert all(one is not other for one, other in pairwise(counts))
+
+
+def test_the_errors_of_a_regression_are_those_of_the_textbooks() -> None:
+    errors = errors_of([(1.0, 2.0), (3.0, 3.0), (5.0, 3.0)])
+
+    assert errors.root_mean_square == pytest.approx(math.sqrt(5 / 3))
+    assert errors.mean_absolute == 1
+    assert errors.determination == pytest.approx(1 - 5 / 8)
+
+
+def test_a_perfect_model_explains_everything() -> None:
+    assert errors_of([(1.0, 1.0), (2.0, 2.0)]) == Errors(0.0, 0.0, 1.0)
+
+
+def test_a_model_that_always_says_the_mean_explains_nothing() -> None:
+    assert errors_of([(1.0, 2.0), (3.0, 2.0)]).determination == 0
+
+
+def test_labels_that_do_not_vary_cannot_be_explained() -> None:
+    assert errors_of([(1.0, 2.0), (1.0, 0.0)]) == Errors(1.0, 1.0, None)

@@ -5,7 +5,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from qtj.report.comparison import differences
+from qtj.report.report import differences
 from qtj_contract.origin import Origin
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.stored_source import stored_files
@@ -13,11 +13,13 @@ from qtj_report.artifacts import with_programs
 from qtj_report.comparison_page import comparison_page
 from qtj_report.content import Content, Repetition
 from qtj_report.page import run_page
+from tests.cli.left import Left
 from tests.cli.qtj import qtj
-from tests.cli.test_report import Left
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 UNKNOWN = Origin()
+BEFORE = Origin(commit="3f2a", machine="Xeon", versions={"numpy": "1.26.4", "scipy": "1.11"})
+NEXT = Origin(commit="91c0", machine="Xeon", versions={"numpy": "2.0.1", "scipy": "1.11"})
 
 
 def source(text: str = "RATE = 0.1\n", *arguments: str) -> ProgramSource:
@@ -54,10 +56,7 @@ def test_the_page_has_where_the_program_comes_from_and_repeats_it_with_that() ->
 
 
 def test_a_comparison_names_versions_and_origins_that_differ() -> None:
-    before = Origin(commit="3f2a", machine="Xeon", versions={"numpy": "1.26.4", "scipy": "1.11"})
-    now = Origin(commit="91c0", machine="Xeon", versions={"numpy": "2.0.1", "scipy": "1.11"})
-
-    page = comparison_page([content("iris/1", source(), origin=before), content("iris/2", source(), origin=now)], NOW)
+    page = comparison_page([content("iris/1", source(), origin=BEFORE), content("iris/2", source(), origin=NEXT)], NOW)
 
     assert "<h2>Versions that differ</h2>" in page
     assert "<h2>Origins that differ</h2>" in page
@@ -118,10 +117,8 @@ def test_programs_are_told_what_the_program_was(folder: Path) -> None:
 
 
 def test_differences_are_named_with_arguments_first_and_versions_after_them() -> None:
-    before = Origin(commit="3f2a", machine="Xeon", versions={"numpy": "1.26.4", "scipy": "1.11"})
-    now = Origin(commit="91c0", machine="Xeon", versions={"numpy": "2.0.1", "scipy": "1.11"})
-    first = content("iris/1", source("RATE = 0.1\n", "--seed", "0"), origin=before)
-    other = content("iris/2", source("RATE = 0.2\n", "--seed", "1"), origin=now)
+    first = content("iris/1", source("RATE = 0.1\n", "--seed", "0"), origin=BEFORE)
+    other = content("iris/2", source("RATE = 0.2\n", "--seed", "1"), origin=NEXT)
 
     assert differences(first, other) == [
         "--seed 0 -> 1", "iris.py changed: 1 line", "numpy 1.26.4 -> 2.0.1", "git commit 3f2a -> 91c0",

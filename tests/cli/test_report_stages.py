@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from qtj.report.stages import Moment, attempts_of, moments_of, stages_of
+from qtj.report.job import Moment, attempts_of, moments_of, stages_of
 from qtj_operator.api.conditions import Reason
 from qtj_report.content import Attempt, Stage
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +14,6 @@ from tests.local.laptop import toy_job
 
 _TRAINED = {"type": "Trained", "status": "True", "reason": "x", "message": "y"}
 TRAINED = {"conditions": [{**_TRAINED, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 @pytest.mark.parametrize(

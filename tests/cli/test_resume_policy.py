@@ -12,11 +12,6 @@ from tests.cli.earlier import Desk, start
 from tests.local.laptop import toy_job
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
 def test_the_first_run_of_a_job_starts_without_a_note(desk: Desk) -> None:
     assert start(desk.written(), None) == Start(spec=desk.written().manifest["spec"])
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from qtj.report.scaling import scaling_of
-from qtj.report.scaling_report import scaling_charts
+from qtj.report.scaling import scaling_charts, scaling_of
 from qtj_contract import Progress
 from qtj_contract.progress_log import progress_line
 from qtj_report.chart import Chart
@@ -119,12 +118,6 @@ def test_the_first_epoch_of_an_attempt_in_which_a_program_compiles_is_left_out(r
     assert (scale.examples_per_second, scale.epochs) == (150, 4)
 
 
-def test_an_only_epoch_is_better_than_none(runs: Runs) -> None:
-    runs.add(50)
-
-    assert [each.examples_per_second for each in scaling_of(["qcnn"]).scales] == [50]
-
-
 def test_epochs_on_other_devices_than_the_last_ones_do_not_count(runs: Runs) -> None:
     runs.add(10, 100, 100)
     runs.epochs("qcnn/1", 10, 400, 400, devices=4, attempt=2, first=4)
@@ -144,11 +137,13 @@ def test_the_fastest_of_several_smallest_runs_is_what_others_are_compared_with(r
     ]  # fmt: skip
 
 
-def test_the_smallest_run_may_have_several_devices(runs: Runs) -> None:
+def test_the_smallest_run_may_have_several_devices_and_a_single_epoch(runs: Runs) -> None:
     runs.add(100, workers=2)
     runs.add(150, run="qcnn/2", workers=4)
 
-    assert [each.efficiency for each in scaling_of(["qcnn"]).scales] == [1, 0.75]
+    scales = scaling_of(["qcnn"]).scales
+
+    assert [(each.examples_per_second, each.efficiency) for each in scales] == [(100, 1), (150, 0.75)]
 
 
 def test_the_chief_of_parameter_servers_is_no_worker(runs: Runs) -> None:

@@ -29,11 +29,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
 def with_env(value: str = SECRET, name: str = "WANDB_API_KEY") -> dict[str, Any]:
     job = toy_job()
     job["spec"]["template"]["spec"]["containers"][0]["env"] = [

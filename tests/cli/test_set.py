@@ -10,6 +10,12 @@ from tests.cli.good_job import GOOD
 from tests.cli.qtj import qtj
 
 
+@pytest.fixture(autouse=True)
+def job(folder: Path) -> Path:
+    (folder / "job.yaml").write_text(GOOD)
+    return folder / "job.yaml"
+
+
 def rendered(*settings: str) -> list[dict[str, Any]]:
     answer = qtj("render", "job.yaml", *(word for setting in settings for word in ("--set", setting)))
     assert answer.code == 0, answer.errors
@@ -17,24 +23,18 @@ def rendered(*settings: str) -> list[dict[str, Any]]:
 
 
 def test_a_number_is_set(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
     pods = [each for each in rendered("spec.replicaSpecs.Worker.replicas=3") if each["kind"] == "Pod"]
 
     assert len(pods) == 3
 
 
 def test_a_list_in_a_list_is_set(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
     pod = rendered("spec.template.spec.containers[0].args=[train, qcnn, --epochs=3]")[-1]
 
     assert pod["spec"]["containers"][0]["args"] == ["train", "qcnn", "--epochs=3"]
 
 
 def test_objects_on_the_way_are_made(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
     pod = rendered("spec.template.metadata.labels['team.example/name']=blue")[-1]
 
     assert pod["metadata"]["labels"]["team.example/name"] == "blue"
@@ -91,8 +91,6 @@ def test_objects_on_the_way_are_made(folder: Path) -> None:
     ],
 )
 def test_a_bad_one_is_told(folder: Path, setting: str, sentence: str) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
     answer = qtj("render", "job.yaml", "--set", setting)
 
     assert answer.code == 2
@@ -100,8 +98,6 @@ def test_a_bad_one_is_told(folder: Path, setting: str, sentence: str) -> None:
 
 
 def test_the_last_word_on_a_field_is_the_one_that_is_told(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
     answer = qtj("render", "job.yaml", "--set", "spec.circuit.qubits=1", "--set", "spec.circuit.qubits=99")
 
     assert answer.sentences == [
@@ -171,15 +167,12 @@ def args_of(*settings: str) -> list[list[str]]:
     ],
 )
 def test_one_argument_of_the_program_is_set(folder: Path, written: str, setting: str, expected: list[str]) -> None:
-    (folder / "job.yaml").write_text(GOOD)
     field = f"spec.template.spec.containers[0].args={written}"
 
     assert args_of(field, setting)[0] == expected
 
 
 def test_an_argument_that_nothing_can_have_is_refused(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
     answer = qtj("render", "job.yaml", "--set", "spec.template=null", "--set", "--seed=3")
 
     assert answer.code == 2

@@ -1,18 +1,29 @@
-"""`qtj status`: what is known of a run, each in a line, and what can be done next."""
+"""`qtj status` and `qtj top`: what is known of a run, each in a line or a row, and what can be done next."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 
 from qtj.local.folder import Folder
+from qtj.monitor.facts import board_text, status_text
+from qtj.monitor.live import board_on, job_on
+from qtj.monitor.snapshot import Snapshot
 from tests.cli.qtj import qtj
 from tests.cli.recorded import described, make_run
+from tests.cli.seen import replica, seen
+from tests.jobs import job_object
 
 TIME = "2026-01-01T00:00:00Z"
 
 pytestmark = pytest.mark.usefixtures("folder")
+PROGRESS = {"epoch": 5, "epochs": 25, "loss": 0.25}
 
 
 def lines() -> dict[str, str]:
@@ -183,3 +194,162 @@ def test_each_profile_is_listed_with_its_place_and_what_is_missing() -> None:
         "profile     epoch-2 Stored, logs/toy/plugins/profile/epoch-2, worker-1: no",
         "profile     step-90 Running",
     ]
+
+
+def test_the_longest_name_of_a_metric_is_apart_from_its_value() -> None:
+    inference = {"phase": "Complete", "run": "1", "metrics": {"signAccuracy": 0.95, "mse": 0.5}}
+
+    lines = status_text(seen("Complete", inference=inference)).splitlines()
+
+    assert "signAccuracy 0.95" in lines
+    assert "mse         0.5" in lines
+
+
+def test_replicas_are_a_table_with_node_exit_code_and_restarts() -> None:
+    replicas = [
+        replica("worker-0", "Running", node="node-1", restarts=2, own_seconds=0.2),
+        replica("worker-1", "Failed", node="node-2", exit_code=137, restarts=2),
+        replica("worker-2", "ImagePullBackOff"),
+    ]
+
+    table = status_text(seen(replicas=replicas)).split("\n\n")[1]
+
+    assert table.splitlines() == [
+        "REPLICA    STATE              NODE     EXIT CODE   RESTARTS   OWN STEP",
+        "worker-0   Running            node-1   -           2          0.2 s",
+        "worker-1   Failed             node-2   137         2          -",
+        "worker-2   ImagePullBackOff   -        -           0          -",
+    ]
+
+
+def test_steps_have_the_parts_of_the_fastest_and_the_slowest_replica() -> None:
+    times = {"leastOwnSeconds": 0.2, "medianOwnSeconds": 0.3, "mostOwnSeconds": 0.9}
+    steps = {"seconds": 1.25, "replicas": 3, **times, "time": "2030-01-01T12:00:00Z"}
+
+    own = "of which a replica needs 0.2 to 0.9 s for its own part"
+    assert f"step        1.25 s, {own}" in status_text(seen(steps=steps))
+    assert "step        1.25 s\n" in status_text(seen(steps={**steps, "replicas": 1}))
+
+
+def test_progress_has_the_time_left_and_a_curve_of_the_loss() -> None:
+    progress = {"epoch": 3, "epochs": 25, "loss": 0.25}
+
+    lines = status_text(seen(progress=progress, losses=[1.0, 0.5, 0.25], left="about 0:00:44 left")).splitlines()
+
+    assert {"epoch       3/25", "time left   about 0:00:44", "loss        0.25", "loss curve  █▃▁"} <= set(lines)
+
+
+def test_restarts_and_disruptions_are_counted_apart() -> None:
+    def restarts(**status: Any) -> list[str]:
+        return [line for line in status_text(seen(**status)).splitlines() if line.startswith("restarts")]
+
+    assert restarts() == []
+    assert restarts(restarts=2) == ["restarts    2"]
+    assert restarts(restarts=2, disruptions=1) == ["restarts    2, and 1 after disruptions"]
+    assert restarts(disruptions=1) == ["restarts    1 after disruptions"]
+
+
+def test_several_jobs_have_a_row_each_and_replicas_only_while_they_are_active() -> None:
+    active = seen(name="qcnn", progress={"epoch": 3, "epochs": 25, "loss": 0.25}, replicas=[replica("worker-0")])
+    over = seen("Complete", name="old", is_over=True, replicas=[replica("worker-0", "Succeeded")])
+
+    jobs, replicas = board_text([active, over]).split("\n\n")
+
+    assert [line.split() for line in jobs.splitlines()] == [
+        ["JOB", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS", "AGE"],
+        ["qcnn", "Running", "-", "2/2", "3/25", "0.25", "-", "-", "0", "24s"],
+        ["old", "Complete", "-", "2/2", "-", "-", "-", "-", "0", "24s"],
+    ]
+    assert [line.split() for line in replicas.splitlines()[1:]] == [["qcnn", "worker-0", "Running", "-", "-", "0", "-"]]
+
+
+def test_what_a_job_has_from_its_platform_is_told() -> None:
+    policy = {"defaults": {"ttlSecondsAfterFinished": 604800}, "ceilings": {"activeDeadlineSeconds": 60}}
+    job = seen(platformPolicy=policy)
+    spec = job_object(runPolicy={"activeDeadlineSeconds": 3600})["spec"]
+
+    lines = status_text(replace(job, job={**job.job, "spec": spec})).splitlines()
+
+    assert [line for line in lines if line.startswith("platform")] == [
+        "platform    runPolicy.activeDeadlineSeconds is 60, the ceiling of the platform",
+        "platform    runPolicy.ttlSecondsAfterFinished is 604800, the default of the platform",
+    ]
+
+
+def drawn(what: RenderableType, width: int) -> list[str]:
+    paper = StringIO()
+    Console(file=paper, width=width, height=100).print(what)
+    return [line.rstrip() for line in paper.getvalue().splitlines()]
+
+
+def board(jobs: Sequence[Snapshot], width: int = 120, height: int = 25) -> list[str]:
+    return drawn(board_on(jobs, width, height), width)
+
+
+def test_a_row_has_a_bar_a_curve_and_the_time_left() -> None:
+    (headings, row) = board([seen(progress=PROGRESS, losses=[1.0, 0.5, 0.25], left="0:02:10 left")])
+
+    assert headings.split() == [
+        "JOB", "PHASE", "REASON", "READY", "PROGRESS", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS",
+        "AGE",
+    ]  # fmt: skip
+    assert row.split() == ["qcnn", "Running", "-", "2/2", "━━━", "5/25", "0.25", "█▃▁", "0:02:10", "0", "24s"]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+@pytest.mark.parametrize("name", ["qcnn", "a-job-with-a-long-name-" * 3, "量子回路", "\x1b[2J"])
+def test_no_line_is_wider_than_the_terminal(width: int, name: str) -> None:
+    jobs = [seen(name=name, why=name, progress=PROGRESS, replicas=[replica("worker-0", node="node-" * 9)])]
+
+    for lines in (board(jobs, width), drawn(job_on(jobs, width, 25), width)):
+        assert max(map(cell_len, lines)) <= width
+        assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_job_that_waits_has_its_reason_in_its_row(width: int) -> None:
+    (_, row) = board([seen("Pending", reason="Unschedulable")], width=width)
+
+    assert row.split()[:3] == ["qcnn", "Pending", "Unschedulable"]
+
+
+def test_a_narrow_terminal_keeps_the_phase_and_the_epoch() -> None:
+    assert [line.split() for line in board([seen(progress=PROGRESS)], width=40)] == [
+        ["JOB", "PHASE", "EPOCH"], ["qcnn", "Running", "5/25"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("height", [5, 10, 24])
+def test_no_table_is_higher_than_the_terminal(height: int) -> None:
+    many = [replica(f"worker-{number}", node="node-1") for number in range(1000)]
+    jobs = [seen(name=f"job-{number}", replicas=many) for number in range(30)]
+
+    assert len(board(jobs, height=height)) <= height
+    assert len(drawn(job_on(jobs[:1], 80, height), 80)) <= max(height, 12)
+
+
+def test_of_many_replicas_those_that_need_a_look_are_shown_and_the_others_counted() -> None:
+    many = [replica(f"worker-{number}") for number in range(100)]
+    many[77] = replica("worker-77", "ImagePullBackOff")
+
+    lines = board([seen(replicas=many)], height=12)
+
+    assert lines[4].startswith("worker-77")
+    assert lines[-1].startswith("... and ")
+    assert lines[-1].endswith(" Running")
+
+
+def test_jobs_without_room_are_counted_by_their_phase() -> None:
+    jobs = [seen("Complete", name=f"job-{number}", is_over=True) for number in range(30)]
+
+    assert board(jobs, height=11)[-1] == "... and 21 Complete"
+
+
+def test_one_job_shows_its_facts_a_bar_its_replicas_and_its_last_events() -> None:
+    events = [{"reason": "Restarting", "message": f"number {number}\nof many"} for number in range(9)]
+
+    lines = drawn(job_on([seen(progress=PROGRESS, replicas=[replica("worker-0")], events=events)], 80, 40), 80)
+
+    assert lines[:2] == ["job         qcnn", "phase       Running"]
+    assert any("━━━━" in line for line in lines)
+    assert lines[-5:] == [f"Restarting: number {number} of many" for number in range(4, 9)]

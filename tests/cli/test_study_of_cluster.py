@@ -1,15 +1,14 @@
 """`qtj report STUDY -n NAMESPACE`: the table of a study on a cluster is that of one on this machine."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from qtj.studies.content import study_content
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj_operator.api.study_status import StudyPhase, StudyStatus
-from tests.cli.fake_api import FakeApi, fake_api, use_kubeconfig
+from tests.cli.fake_api import FakeApi
 from tests.cli.qtj import qtj
 from tests.local.laptop import REPOSITORY
 from tests.study.studies import study, trial
@@ -27,12 +26,10 @@ STATUS = StudyStatus(
 
 
 @pytest.fixture
-def api(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    use_kubeconfig(monkeypatch, folder / "kubeconfig")
-    with fake_api(folder / "kubeconfig") as api:
-        spec = study().model_dump(mode="json", by_alias=True, exclude_none=True)
-        api.objects[STUDIES, "rates"] = {"metadata": {"name": "rates"}, "spec": spec, "status": STATUS.to_dict()}
-        yield api
+def api(api: FakeApi) -> FakeApi:
+    spec = study().model_dump(mode="json", by_alias=True, exclude_none=True)
+    api.objects[STUDIES, "rates"] = {"metadata": {"name": "rates"}, "spec": spec, "status": STATUS.to_dict()}
+    return api
 
 
 @pytest.mark.usefixtures("api")

@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from qtj.studies.compare import baseline_of, comparison_of, comparison_sentences
-from qtj.studies.content import study_content
-from qtj.studies.influence import influences_of
+from qtj.studies.compare import baseline_of, comparison_of, comparison_sentences, influences_of
+from qtj.studies.content import study_content, study_data, trials_csv
 from qtj.studies.record import StudyRecord, recorded_study
-from qtj.studies.table import study_data, trials_csv
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.plan import plan_of
-from qtj_report.study_charts import parallel_chart, parameter_charts, seed_charts
-from qtj_report.study_page import study_page
+from qtj_report.study_page import parallel_chart, parameter_charts, seed_charts, study_page
 from tests.cli.html_page import Page
 from tests.cli.qtj import qtj
 from tests.study.studies import study, trial

@@ -1,27 +1,23 @@
-"""Bad input: file, line and field, one sentence, exit code 2."""
+"""Bad input, also in the template of inference: file, line and field, one sentence, exit code 2."""
 
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cli.good_job import EITHER, GOOD
-from tests.cli.qtj import qtj
+from tests.cli.good_job import EITHER, GOOD, INFERENCE
+from tests.cli.qtj import qtj, validated
 from tests.jobs import job_object
 
 
 def test_a_good_file_is_valid(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD)
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, GOOD)
 
     assert (answer.code, answer.output) == (0, "job.yaml: qcnn is valid\n")
 
 
 def test_a_job_that_the_operator_would_not_read_as_kubectl_apply_stores_it_is_not_valid(folder: Path) -> None:
-    (folder / "job.yaml").write_text(f"{GOOD}          args: [{'x' * 70_000}]\n")
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, f"{GOOD}          args: [{'x' * 70_000}]\n")
 
     assert answer.code == 2
     assert "spec: the job has more than the 131,072 bytes as JSON that are read: make it smaller" in answer.errors
@@ -195,9 +191,7 @@ def test_a_job_that_the_operator_would_not_read_as_kubectl_apply_stores_it_is_no
     ],
 )
 def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sentence: str) -> None:
-    (folder / "job.yaml").write_text(GOOD.replace(good, bad, 1))
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, GOOD.replace(good, bad, 1))
 
     assert answer.code == 2
     assert answer.sentences[0].startswith(sentence)
@@ -207,9 +201,7 @@ def test_a_mistake_is_told_with_its_line(folder: Path, good: str, bad: str, sent
 def test_a_job_of_either_version_is_valid_and_its_objects_are_the_same(folder: Path, version: str) -> None:
     (folder / "job.yaml").write_text(GOOD)
     newest = qtj("render", "job.yaml").output
-    (folder / "job.yaml").write_text(GOOD.replace("v1beta1", version))
-
-    assert qtj("validate", "job.yaml").output == "job.yaml: qcnn is valid\n"
+    assert validated(folder, GOOD.replace("v1beta1", version)).output == "job.yaml: qcnn is valid\n"
     assert qtj("render", "job.yaml").output == newest
     assert "apiVersion: quantumtraining.dev/v1alpha1\n" in newest, "the owner, in the version that every CRD serves"
 
@@ -227,9 +219,7 @@ def test_two_jobs_that_are_one_object_to_a_cluster_are_refused(folder: Path) -> 
 
 def test_numbers_are_fine_where_kubernetes_takes_quantities(folder: Path) -> None:
     quantities = "limits: {memory: 2147483648, cpu: 2}"
-    (folder / "job.yaml").write_text(GOOD.replace("limits: {memory: 2Gi}", quantities))
-
-    assert qtj("validate", "job.yaml").code == 0
+    assert validated(folder, GOOD.replace("limits: {memory: 2Gi}", quantities)).code == 0
 
 
 def test_all_mistakes_of_all_files_are_told_at_once(folder: Path) -> None:
@@ -252,9 +242,7 @@ def test_the_example_is_valid() -> None:
 
 
 def test_weights_that_leave_their_folder_are_told_with_their_line(folder: Path) -> None:
-    (folder / "job.yaml").write_text(GOOD.replace("/qcnn\n", "/qcnn\n    weights: ../w.h5\n"))
-
-    answer = qtj("validate", "job.yaml")
+    answer = validated(folder, GOOD.replace("/qcnn\n", "/qcnn\n    weights: ../w.h5\n"))
 
     assert answer.sentences[0].startswith("job.yaml:11: spec.artifacts.weights: must not lead out of its folder")
 
@@ -288,3 +276,39 @@ def test_a_number_is_whole_where_the_json_that_kubectl_sends_has_a_whole_one(
     answer = qtj("validate", str(file))
 
     assert answer.sentences == ([f"{file}:13: spec.replicaSpecs.Worker.replicas: {sentence}"] if sentence else [])
+
+
+def test_inference_with_a_template_of_its_own_is_valid(folder: Path) -> None:
+    assert validated(folder, GOOD + INFERENCE).code == 0
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "sentence"),
+    [
+        ("image: theirs:1", "imagee: theirs:1", "job.yaml:29: spec.inference.template.spec.containers[0].imagee: Kub"),
+        ("{memory: 2Gi}", "{memory: 2Gb}", "job.yaml:30: spec.inference.template.spec.containers[0].resources.limits"),
+        (
+            "{memory: 2Gi}}",
+            "{memory: 1Ki}}",
+            "8 qubits need at least 2 KiB for inference (1 state of 2 KiB)",
+        ),
+        (
+            "resources: {limits: {memory: 2Gi}}",
+            "env: [{name: QTJ_JOB, value: x}]",
+            "spec.inference.template.spec.containers[judge] sets QTJ_JOB, which the operator writes for every replica",
+        ),
+        (
+            "resources: {limits: {memory: 2Gi}}",
+            "env: [{value: x}]",
+            "spec.inference.template.spec.containers[0].env[0].name: this field is missing",
+        ),
+    ],
+)
+def test_a_mistake_in_the_template_of_inference_is_told_with_its_line(
+    folder: Path, good: str, bad: str, sentence: str
+) -> None:
+    answer = validated(folder, GOOD + INFERENCE.replace(good, bad))
+
+    assert (answer.code, len(answer.sentences)) == (2, 1)
+    assert sentence in answer.errors
+    assert int(answer.sentences[0].split(":")[1]) in range(24, 31), "a line of spec.inference"

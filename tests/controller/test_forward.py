@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from kubernetes.aio import client as kubernetes
 
-from qtj.cluster.forward import ask_pod
+from qtj.cluster.pod_channels import ask_pod
 from qtj.cluster.request import get_json
 from qtj.local.http import Answer
 from qtj_operator.controller.client import ApiError

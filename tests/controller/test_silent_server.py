@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from kubernetes.aio import client as kubernetes
 
-from qtj.cluster.events import events_in
-from qtj.cluster.pod_log import read_log
+from qtj.cluster.request import events_in, read_log
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.leader import Lease
 from qtj_operator.controller.client import ApiError, Resource
@@ -62,7 +61,7 @@ async def test_events_without_an_answer_end_with_a_timeout(
 async def test_a_log_without_an_answer_ends_with_a_timeout_unless_it_is_followed(
     transport: kubernetes.ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qtj.cluster.pod_log.SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("qtj.cluster.request.LOG_SILENCE_SECONDS", 0.1)
 
     with pytest.raises(ApiError, match="the API server cannot be reached"):
         await anext(read_log(transport, "lab", "a", "trainer"))

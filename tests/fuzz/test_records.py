@@ -14,9 +14,9 @@ from qtj_contract.origin import Origin
 from qtj_contract.program_source import ProgramSource
 from qtj_contract.progress_log import progress_line
 from qtj_contract.stored_source import origin_name, stored_files
+from tests.cli.left import NOON
 from tests.cli.qtj import qtj
 from tests.cli.recorded import make_run, recorded
-from tests.cli.test_report import NOON
 from tests.fuzz.corpus import mutants, new_seed
 from tests.local.laptop import toy_job
 

@@ -3,8 +3,7 @@
 import pytest
 from google.cloud import storage
 
-from qtj.doctor.finding import Level
-from qtj.doctor.software import artifacts
+from qtj.doctor.doctor import Level, artifacts
 
 
 def test_a_bucket_is_written_to_and_left_as_it_was(

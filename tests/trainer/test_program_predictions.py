@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qtj_contract.predictions import Predictions
-from qtj_report.scores import confusion, errors_of, finite_pairs
+from qtj_report.predictions import confusion, errors_of, finite_pairs
 from qtj_trainer.errors import UserError
 from qtj_trainer.program.predictions import predictions_from
 

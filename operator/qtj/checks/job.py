@@ -15,8 +15,7 @@ from qtj.files.documents import Document, File, attributed
 from qtj.local.rehearsal import Rehearsal, rehearse
 from qtj.rules.mistakes import NO_NAME, NO_SPEC, UNKNOWN_TO_KUBERNETES, Mistake, Path, causes, mistake_line
 from qtj.rules.pod import metadata_mistakes, template_mistakes
-from qtj.terminal.collect import map_with_errors
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, map_with_errors
 from qtj_operator.api.crd import crd
 from qtj_operator.api.limits import beyond
 from qtj_operator.api.names import API_VERSIONS, KIND, LABEL_QUEUE, MAX_NAME_LENGTH, NAME_PATTERN

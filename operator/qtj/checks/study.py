@@ -10,8 +10,7 @@ from qtj.checks.job import SUSPENDED, check_job
 from qtj.files.config_data import KINDS, read_config
 from qtj.files.documents import Document, Documents
 from qtj.files.settings import Setting
-from qtj.terminal.collect import map_or_raise
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, map_or_raise
 from qtj_operator.api.names import API_VERSIONS
 from qtj_operator.api.reading import MAPPING, faults
 from qtj_operator.api.study import MAX_STUDY_NAME_LENGTH, STUDY_KIND, StudySpec

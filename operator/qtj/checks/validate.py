@@ -7,8 +7,7 @@ from typing import Any
 from qtj.checks.job import check_file
 from qtj.checks.study import study_of
 from qtj.files.documents import Document, file_of, read_documents
-from qtj.terminal.collect import map_or_raise
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, map_or_raise
 from qtj_operator.api.job import main_container
 from qtj_operator.api.spec import EngineDevice
 

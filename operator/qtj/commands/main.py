@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from qtj.commands import fetch, files, history, monitor, operator, profile, run, setup, submit, tensorboard
+from qtj.commands import files, monitor, operator, run, setup, submit
 from qtj.commands.group import Group, register
 from qtj_contract.version import installed_version
 
 __all__ = ["GROUPS", "ON_CLUSTER", "app"]
 
 GROUPS = {
-    "Runs on this machine": (*run.COMMANDS, *history.COMMANDS),
-    "Jobs, on this machine and on a cluster": (*monitor.COMMANDS, *tensorboard.COMMANDS, *profile.COMMANDS),
-    "Jobs on a cluster": (*submit.COMMANDS, *fetch.COMMANDS),
+    "Runs on this machine": run.COMMANDS,
+    "Jobs, on this machine and on a cluster": monitor.COMMANDS,
+    "Jobs on a cluster": submit.COMMANDS,
     "Files and jobs": files.COMMANDS,
     "This machine": setup.COMMANDS,
     "The operator": operator.COMMANDS,

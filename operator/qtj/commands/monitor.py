@@ -1,19 +1,33 @@
-"""Commands that show jobs, of this machine or of a cluster. Each imports what it needs when it runs."""
+"""Commands that show jobs, of this machine or of a cluster, or profile them. Each imports what it needs then."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qtj.commands.group import Command
 from qtj.commands.names import replicas
-from qtj.commands.parameters import Artifacts, Cluster, JobNames, Namespace, RunName
-from qtj.commands.place import cluster_named, is_on_cluster, job_of_cluster
-from qtj.terminal.errors import InputError, input_checked, needs_extra
-from qtj.terminal.output_format import Output
+from qtj.commands.parameters import Artifacts, Cluster, JobNames, Namespace, RunName, RunOrFile
+from qtj.commands.place import is_on_cluster, job_named, job_of_cluster, jobs_checked
+from qtj.terminal.errors import FAILED, InputError, exit_with_error
+from qtj.terminal.output_format import Output, formatted
+from qtj.terminal.streams import print_stdout
+from qtj_contract.captures import LONGEST_SECONDS, MOST_STEPS, STEPS
+from qtj_operator.api.defaults import TENSORBOARD_PORT
+
+if TYPE_CHECKING:
+    from qtj.profile.show import Taken
 
 __all__ = ["COMMANDS"]
 
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Follow until the job has finished.")]
+Duration = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help=f"How long it takes, such as 2s or 500ms; at most {LONGEST_SECONDS:.0f}s."),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option(min=1, max=MOST_STEPS, help="How many steps it takes.", show_default=f"{STEPS}, without --duration"),
+]
 
 
 def status(
@@ -29,16 +43,15 @@ def status(
 
     Exit code with --watch: that of the job, or 130 after Ctrl-C.
     """
-    with input_checked(), needs_extra("operator", "status --cluster"):
+    with jobs_checked("status --cluster"):
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_status
 
             code = show_cluster_status(job_of_cluster(run, namespace), namespace, output, follow=watch)
         else:
-            from qtj.monitor.local import show_local_status
+            from qtj.monitor.local_source import show_local_status
 
-            with cluster_named():
-                code = show_local_status(run, artifacts, output, follow=watch)
+            code = show_local_status(run, artifacts, output, follow=watch)
     raise typer.Exit(code)
 
 
@@ -53,7 +66,7 @@ def top(
     cluster: Cluster = False,
 ) -> None:
     """Show several jobs with their replicas: on a terminal until Ctrl-C, else once."""
-    with input_checked(), needs_extra("operator", "top --cluster"):
+    with jobs_checked("top --cluster"):
         if all_namespaces and (jobs or namespace):
             raise InputError("-A shows all jobs of all namespaces: leave -A out, or JOB and -n")
         if all_namespaces or is_on_cluster(namespace, None, cluster=cluster):
@@ -61,10 +74,9 @@ def top(
 
             show_cluster_board(jobs or (), namespace, output, all_namespaces=all_namespaces)
         else:
-            from qtj.monitor.local import show_local_board
+            from qtj.monitor.local_source import show_local_board
 
-            with cluster_named():
-                show_local_board(jobs or (), output)
+            show_local_board(jobs or (), output)
 
 
 def logs(
@@ -85,16 +97,15 @@ def logs(
     cluster: Cluster = False,
 ) -> None:
     """Show what the replicas of a job wrote, each line with the name and the attempt of its replica."""
-    with input_checked(), needs_extra("operator", "logs --cluster"):
+    with jobs_checked("logs --cluster"):
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_logs
 
             show_cluster_logs(job_of_cluster(run, namespace), replica, namespace, output, follow=follow)
         else:
-            from qtj.monitor.local_logs import show_local_logs
+            from qtj.monitor.local_source import show_local_logs
 
-            with cluster_named():
-                show_local_logs(run, replica, artifacts, follow=follow, form=output)
+            show_local_logs(run, replica, artifacts, follow=follow, form=output)
 
 
 def events(
@@ -107,16 +118,75 @@ def events(
     cluster: Cluster = False,
 ) -> None:
     """Show what happened to a job; on a cluster, also to its pods, its Services and its inference."""
-    with input_checked(), needs_extra("operator", "events --cluster"):
+    with jobs_checked("events --cluster"):
         if is_on_cluster(namespace, artifacts, cluster=cluster):
             from qtj.monitor.cluster import show_cluster_events
 
             show_cluster_events(job_of_cluster(run, namespace), namespace, output, follow=watch)
         else:
-            from qtj.monitor.local import show_local_events
+            from qtj.monitor.local_source import show_local_events
 
-            with cluster_named():
-                show_local_events(run, artifacts, output, follow=watch)
+            show_local_events(run, artifacts, output, follow=watch)
+
+
+def tensorboard(
+    run: RunOrFile = None,
+    artifacts: Artifacts = None,
+    namespace: Namespace = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any.")] = TENSORBOARD_PORT,
+    *,
+    cluster: Cluster = False,
+) -> None:
+    """Show the curves and profiles of a job in TensorBoard, until Ctrl-C.
+
+    It serves the folder of a run of this machine. With --cluster or -n, it connects to the TensorBoard of a job on a
+    cluster that has spec.tensorboard, by `kubectl port-forward`.
+    """
+    with jobs_checked("tensorboard", "tensorboard"):
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
+            from qtj.tensorboard.cluster import forward
+
+            forward(job_of_cluster(job_named(run), namespace), namespace, port)
+        else:
+            from qtj.tensorboard.child import serve_run
+
+            serve_run(job_named(run), artifacts, port)
+
+
+def profile(
+    run: RunOrFile = None,
+    artifacts: Artifacts = None,
+    namespace: Namespace = None,
+    output: Output = None,
+    *,
+    duration: Duration = None,
+    steps: Steps = None,
+    cluster: Cluster = False,
+) -> None:
+    """Take a profile of all workers of a job that trains, from the same step on, and wait until it is stored.
+
+    It starts some seconds later, does not stop the training, and is listed in status.profiles of the job. TensorBoard
+    shows it, on the page Profile.
+    """
+    with jobs_checked("profile --cluster"):
+        from qtj.profile.show import length_of, profile_on_cluster, profile_run
+
+        length, say = length_of(duration, steps), (lambda _: None) if output else print_stdout
+        if is_on_cluster(namespace, artifacts, cluster=cluster):
+            job = job_of_cluster(job_named(run), namespace)
+            taken = profile_on_cluster(job, namespace, length, say)
+        else:
+            taken = profile_run(job_named(run), artifacts, length, say)
+    _print(taken, output)
+
+
+def _print(taken: "Taken", output: Output) -> None:
+    if output is not None:
+        print_stdout(formatted([taken.record], output, name=lambda record: str(record["name"])))
+        raise typer.Exit(0 if taken.is_stored else FAILED)
+    if not taken.is_stored:
+        exit_with_error(taken.sentence)
+    print_stdout(taken.sentence)
 
 
 COMMANDS = (
@@ -126,4 +196,14 @@ COMMANDS = (
     Command(top, ("qtj top", "qtj top --cluster", "qtj top -A -o json"), asks_cluster=True),
     Command(logs, ("qtj logs qcnn", "qtj logs qcnn worker-0 -f", "qtj logs qcnn --cluster -f"), asks_cluster=True),
     Command(events, ("qtj events qcnn", "qtj events qcnn -n research -w"), asks_cluster=True),
+    Command(
+        tensorboard,
+        ("qtj tensorboard qcnn", "qtj tensorboard job.yaml --cluster", "qtj tensorboard qcnn -n lab"),
+        asks_cluster=True,
+    ),
+    Command(
+        profile,
+        ("qtj profile qcnn", "qtj profile qcnn --duration 2s", "qtj profile job.yaml -n lab --steps 20"),
+        asks_cluster=True,
+    ),
 )

@@ -5,13 +5,18 @@ not answer, means that there is no name.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from qtj.cluster.choice import CHOICE, contexts
+
+if TYPE_CHECKING:
+    from qtj_operator.cluster.api import ApiClient
+    from qtj_operator.controller.client import Object
 
 __all__ = ["context_names", "jobs", "jobs_of_cluster", "namespaces", "replicas", "runs"]
 
@@ -44,21 +49,21 @@ def jobs(ctx: typer.Context, incomplete: str) -> Sequence[str]:
 def jobs_of_cluster(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Returns the names that the JOB of a cluster may be completed to."""
 
-    def ask() -> Sequence[str]:
-        from qtj.cluster.names import job_names
+    async def ask(client: "ApiClient", where: str) -> Sequence[str]:
+        from qtj.cluster.connection import jobs_in
 
-        return job_names(ctx.params.get("namespace"))
+        return _names(await jobs_in(client, where))
 
-    return _beginning(incomplete, _answered(ask))
+    return _beginning(incomplete, _answered(ask, ctx.params.get("namespace")))
 
 
 def namespaces(incomplete: str) -> Sequence[str]:
     """Returns the names that a NAMESPACE may be completed to."""
 
-    def ask() -> Sequence[str]:
-        from qtj.cluster.names import namespace_names
+    async def ask(client: "ApiClient", _: str) -> Sequence[str]:
+        from qtj.cluster.request import get_json
 
-        return namespace_names()
+        return _names((await get_json(client.transport, "/api/v1/namespaces", {}))["items"])
 
     return _beginning(incomplete, _answered(ask))
 
@@ -81,12 +86,14 @@ def _is_on_cluster(ctx: typer.Context) -> bool:
 
 
 def _of_pods(ctx: typer.Context, job: str) -> Sequence[str]:
-    def ask() -> Sequence[str]:
-        from qtj.cluster.names import replica_names
+    async def ask(client: "ApiClient", where: str) -> Sequence[str]:
+        from qtj_operator.api.names import LABEL_JOB
+        from qtj_operator.controller.client import Resource
 
-        return replica_names(job, ctx.params.get("namespace"))
+        pods = await client.list(Resource.PODS, where, {LABEL_JOB: job})
+        return [name.removeprefix(f"{job}-") for name in _names(pods)]
 
-    return _answered(ask)
+    return _answered(ask, ctx.params.get("namespace"))
 
 
 def _of_logs(run: str) -> Sequence[str]:
@@ -103,13 +110,21 @@ def _beginning(incomplete: str, names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _answered(ask: Callable[[], Sequence[str]]) -> Sequence[str]:
+def _names(objects: Iterable["Object"]) -> Sequence[str]:
+    return [each["metadata"]["name"] for each in objects]
+
+
+def _answered(
+    ask: Callable[["ApiClient", str], Coroutine[Any, Any, Sequence[str]]], namespace: str | None = None
+) -> Sequence[str]:
     """Returns the answer of a cluster; nothing if it fails, or takes too long."""
     found: list[str] = []
 
     def look() -> None:
         with suppress(Exception):
-            found.extend(ask())
+            from qtj.cluster.connection import on_cluster
+
+            found.extend(on_cluster(ask, namespace))
 
     # A thread, because a credential plugin or the resolver of host names may block a process.
     looking = Thread(target=look, daemon=True)

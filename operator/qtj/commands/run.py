@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.here import run_here
 from qtj.commands.parameters import (
     Artifacts,
     Cluster,
@@ -17,8 +16,10 @@ from qtj.commands.parameters import (
     FileOrProgram,
     JobTitle,
     Namespace,
+    OneJob,
     ProgramArguments,
     RequirementsFile,
+    RunName,
     RunNames,
     Settings,
     Verbose,
@@ -28,9 +29,13 @@ from qtj.commands.parameters import (
 from qtj.commands.place import is_on_cluster, job_of_cluster
 from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output, OutputFormat, formatted
-from qtj.terminal.streams import print_stdout
+from qtj.terminal.streams import print_stderr, print_stdout
 
-__all__ = ["COMMANDS"]
+if TYPE_CHECKING:
+    from qtj.runs.run import Options
+    from qtj.studies.report import Asked
+
+__all__ = ["COMMANDS", "run_here"]
 
 Resume = Annotated[
     bool,
@@ -91,7 +96,7 @@ def run(
     Exit code: 0 Complete, 1 Failed, 2 bad input, 130 interrupted.
     """
     with input_checked():
-        from qtj.report.page_file import page_at_end
+        from qtj.report.local import page_at_end
         from qtj.runs.run import Options
         from qtj.script.documents import ProgramOptions
 
@@ -112,6 +117,31 @@ def run(
         )
         code = run_here(options)
     raise typer.Exit(code)
+
+
+def run_here(options: "Options") -> int:
+    """Runs a program, a study or jobs on this machine, whichever the file is.
+
+    Returns:
+        The exit code of `qtj run`.
+
+    Raises:
+        InputError: Something has to be corrected first.
+    """
+    from qtj.checks.study import study_of
+    from qtj.files.documents import read_documents
+    from qtj.runs.run import run_file, run_program
+    from qtj.script.program import is_program
+
+    options.program.check_unused(options.file)
+    read = None if is_program(options.file) else read_documents(options.file)
+    if read and (study := study_of(read, options.settings, here=True)):
+        from qtj.studies.run import run_study
+
+        return run_study(study, options)
+    if options.parallel:
+        raise InputError(f"--parallel is for a study, and {options.file} has none: leave it out")
+    return run_file(read, options) if read else run_program(options)
 
 
 def _check_together(output: Output, *, resume: bool, fresh: bool, detach: bool) -> None:
@@ -152,10 +182,13 @@ def report(
             raise InputError("--html writes a page, and -o and --scaling do not: leave one of them out")
         if csv and (html or output or scaling):
             raise InputError("--csv writes a table and nothing else: leave --html, -o and --scaling out")
+        from qtj.studies.report import Asked
+
         is_there = is_on_cluster(namespace, artifacts, cluster=cluster)
+        asked = Asked(output=output, html=html, table=csv, baseline=baseline)
         names = [] if scaling or artifacts else list(runs or ())
         one = names[0] if len(names) == 1 else ""
-        text = _of_study(one, namespace, output, html, csv, baseline, cluster=is_there) if one else None
+        text = _of_study(one, namespace, asked, cluster=is_there) if one else None
         if text is not None:
             print_stdout(text)
         elif csv or baseline:
@@ -168,20 +201,10 @@ def report(
             _report(runs or (), artifacts, output, html)
 
 
-def _of_study(
-    name: str,
-    namespace: str | None,
-    output: OutputFormat | None,
-    html: Path | None,
-    csv: Path | None,
-    baseline: str | None,
-    *,
-    cluster: bool,
-) -> str | None:
+def _of_study(name: str, namespace: str | None, asked: "Asked", *, cluster: bool) -> str | None:
     """Returns the report of a study; None if the name is that of none."""
-    from qtj.studies.report import Asked, cluster_study_report, study_report
+    from qtj.studies.report import cluster_study_report, study_report
 
-    asked = Asked(output=output, html=html, table=csv, baseline=baseline)
     return cluster_study_report(name, namespace, asked) if cluster else study_report(name, asked)
 
 
@@ -212,8 +235,7 @@ def _report(runs: Sequence[str], artifacts: str | None, output: OutputFormat | N
 
 def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat | None) -> str:
     from qtj.local.history import History
-    from qtj.report.scaling import scaling_of
-    from qtj.report.scaling_report import report_scaling
+    from qtj.report.scaling import report_scaling, scaling_of
 
     if artifacts:
         raise InputError("--artifacts is the folder of one run, and --scaling compares several: leave one of them out")
@@ -222,6 +244,76 @@ def _scaling(names: Sequence[str], artifacts: str | None, output: OutputFormat |
         rows = [each.to_dict() for each in found.scales]
         return formatted(rows, output, name=lambda row: str(row["run"]), as_list=True)
     return report_scaling(found, History().root)
+
+
+def list_runs(job: OneJob = None, output: Output = None) -> None:
+    """List the runs of this folder, with the phase of each."""
+    with input_checked():
+        from qtj.local.hidden import shown
+        from qtj.runs.summary import note_on_unlisted, recorded_runs, runs_table
+
+        runs = recorded_runs(job)
+        if output:
+            jobs = [(run.name, shown(run.job)) for run in runs if run.is_readable]
+            names = {id(job): name for name, job in jobs}
+            objects = [job for _, job in jobs]
+            print_stdout(formatted(objects, output, name=lambda obj: names[id(obj)], as_list=True))
+        else:
+            print_stdout(runs_table(runs) if runs else "there is no run in this folder yet: qtj run FILE starts one")
+            if not job and (note := note_on_unlisted()):
+                print_stderr(note)
+
+
+def attach(run: RunName = None, artifacts: Artifacts = None) -> None:
+    """Follow an active run, as `qtj run` shows it. After Ctrl-C, the run continues.
+
+    Exit code: that of the run, or 130 after Ctrl-C.
+    """
+    with input_checked():
+        from qtj.report.local import page_at_end
+        from qtj.runs.attach import attach_to
+        from qtj.runs.folders import find_run
+
+        code = attach_to(find_run(run, artifacts), page_at_end)
+    raise typer.Exit(code)
+
+
+def stop(
+    run: RunName = None,
+    artifacts: Artifacts = None,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="Kill its programs instead of asking them to end.")] = False,
+) -> None:
+    """Suspend an active run: its programs store a checkpoint, and `qtj run` of its file continues from there."""
+    with input_checked():
+        from qtj.runs.attach import stop_run
+        from qtj.runs.folders import find_run
+
+        print_stdout(stop_run(find_run(run, artifacts), at_once=now))
+
+
+def prune(
+    job: OneJob = None,
+    keep: Annotated[int, typer.Option(min=0, help="How many runs of each job to keep: the last ones.")] = 1,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove old runs with their logs and artifacts, after asking. Active runs and artifacts in a bucket stay."""
+    with input_checked():
+        from qtj.runs.prune import old_runs, remove_runs
+        from qtj_contract.quantities import in_words
+
+        old = old_runs(job, keep)
+        if not old:
+            print_stdout("there is no old run to remove")
+            return
+        for each in old:
+            what = f"only the link, {each.run.path.readlink()} stays" if each.run.is_elsewhere else in_words(each.size)
+            print_stdout(f"{each.run.name}  {each.phase}  {what}")
+        if not yes and not typer.confirm(f"Remove {len(old)} of them for ever?" if len(old) > 1 else "Remove it?"):
+            print_stdout("nothing was removed")
+            return
+        remove_runs(old)
 
 
 COMMANDS = (
@@ -243,4 +335,8 @@ COMMANDS = (
         ),
         asks_cluster=True,
     ),
+    Command(list_runs, ("qtj list", "qtj list qcnn -o name"), name="list"),
+    Command(attach, ("qtj attach qcnn",)),
+    Command(stop, ("qtj stop qcnn", "qtj stop qcnn --now")),
+    Command(prune, ("qtj prune", "qtj prune qcnn --keep 3 --yes")),
 )

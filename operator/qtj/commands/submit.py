@@ -1,4 +1,4 @@
-"""Commands that create and change jobs of a cluster. Each imports what it needs when it runs."""
+"""Commands that create, change or fetch jobs of a cluster. Each imports what it needs when it runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.here import run_here
 from qtj.commands.parameters import (
     DryRun,
     Filename,
@@ -20,13 +19,13 @@ from qtj.commands.parameters import (
     Workers,
     one_file,
 )
+from qtj.commands.run import run_here
 from qtj.terminal.errors import InputError, input_checked, needs_extra
 from qtj.terminal.output_format import Output, formatted
 from qtj.terminal.streams import print_stderr, print_stdout
 
 if TYPE_CHECKING:
     from qtj.control import Changed
-    from qtj.script.documents import ProgramOptions
     from qtj.script.objects import Resources
     from qtj.submit.submit import Order
 
@@ -47,6 +46,14 @@ Store = Annotated[
         metavar="URI",
         help="Where a program's results are stored: gs://BUCKET/PATH, or pvc://CLAIM/PATH for a volume.",
     ),
+]
+
+To = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Where the files are written.", show_default="JOB-results")
+]
+ThroughPod = Annotated[
+    bool,
+    typer.Option("--through-pod", help="Read them in a pod with the image, volumes and service account of the job."),
 ]
 
 
@@ -87,7 +94,19 @@ def submit(
         if follow and dry_run:
             raise InputError("--follow and --dry-run contradict each other: leave one of them out")
         if local:
-            code = _run_here(chosen, program, settings, output, dry_run=dry_run)
+            from qtj.report.local import page_at_end
+            from qtj.runs.run import Options
+
+            code = run_here(
+                Options(
+                    file=chosen,
+                    program=program,
+                    settings=settings or (),
+                    output=output,
+                    dry_run=dry_run,
+                    at_end=page_at_end,
+                )
+            )
         else:
             order = Order(
                 file=chosen,
@@ -117,16 +136,6 @@ def _check_quantity(option: str, text: str | None, examples: str) -> None:
 
     if text is not None and (amount_of(text) or 0) <= 0:
         raise InputError(f"{option} {text}: write a quantity of Kubernetes above 0, such as {examples}")
-
-
-def _run_here(file: Path, program: "ProgramOptions", settings: Settings, output: Output, *, dry_run: bool) -> int:
-    from qtj.report.page_file import page_at_end
-    from qtj.runs.run import Options
-
-    options = Options(
-        file=file, program=program, settings=settings or (), output=output, dry_run=dry_run, at_end=page_at_end
-    )
-    return run_here(options)
 
 
 def _submit(order: "Order", output: Output, *, follow: bool, dry_run: bool) -> int:
@@ -182,6 +191,20 @@ def delete(job: JobName, namespace: Namespace = None, output: Output = None, *, 
         _print(delete_job(job, namespace, dry_run=dry_run), output)
 
 
+def fetch(job: JobName, to: To = None, namespace: Namespace = None, *, through_pod: ThroughPod = False) -> None:
+    """Copy what a job on a cluster has stored to this machine: weights, predictions, the circuit and the report.
+
+    They are read with your own rights. Where you have none to the bucket, or they are on a volume of the pods, a pod
+    reads them that is removed afterwards: --through-pod. It takes the rights to create, get and delete pods, and to
+    get and create pods/exec.
+    """
+    with input_checked(), needs_extra("operator", "fetch"):
+        from qtj.report.fetch import fetch_cluster_job
+
+        for line in fetch_cluster_job(job, namespace, to, through_pod=through_pod):
+            print_stdout(line)
+
+
 def _set_suspend(job: str, namespace: str | None, output: Output, *, suspend: bool, dry_run: bool) -> None:
     with input_checked(), needs_extra("operator", "suspend" if suspend else "resume"):
         from qtj.control import suspend_job
@@ -210,4 +233,9 @@ COMMANDS = (
     Command(resume, ("qtj resume qcnn",), asks_cluster=True),
     Command(cancel, ("qtj cancel qcnn",), asks_cluster=True),
     Command(delete, ("qtj delete qcnn",), asks_cluster=True),
+    Command(
+        fetch,
+        ("qtj fetch qcnn", "qtj fetch qcnn -n research --to results", "qtj fetch qcnn --through-pod"),
+        asks_cluster=True,
+    ),
 )

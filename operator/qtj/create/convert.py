@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from qtj.checks.job import job_mistakes
 from qtj.files.documents import Document, read_documents
-from qtj.terminal.collect import map_with_errors
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, map_with_errors
 from qtj_contract import Env
 from qtj_operator.api.artifacts import Artifacts
 from qtj_operator.api.job import main_container

@@ -11,8 +11,7 @@ import yaml
 from qtj.files.config_data import KINDS, digests_of, read_config
 from qtj.files.settings import Setting
 from qtj.files.yaml_reader import documents_of, value_of
-from qtj.terminal.collect import map_with_errors
-from qtj.terminal.errors import InputError
+from qtj.terminal.errors import InputError, map_with_errors
 from qtj.terminal.text import visible
 from qtj_operator.api.names import API_VERSIONS, GROUP, KIND, NEWEST_API_VERSION
 from qtj_operator.api.reading import dotted

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from qtj.cluster.connection import on_cluster
-from qtj.cluster.events import events_in, events_of_job
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named, on_cluster
+from qtj.cluster.request import events_in, events_of_job
 from qtj.monitor.cluster_logs import copy_cluster_logs
 from qtj.monitor.cluster_source import ClusterSource
-from qtj.monitor.events import events_about
+from qtj.monitor.facts import events_about
 from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
 from qtj.terminal.output_format import OutputFormat
 from qtj_operator.api.reading import read_status

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from qtj.cluster.jobs import job_named
-from qtj.cluster.pod_log import read_log
+from qtj.cluster.connection import job_named
+from qtj.cluster.request import read_log
 from qtj.local.folder import log_place
 from qtj.monitor.cluster_source import pods_of
-from qtj.monitor.log_filter import log_filter
-from qtj.monitor.log_writer import LogWriter
-from qtj.monitor.replica import is_unstarted, main_container_name, spec_of
+from qtj.monitor.log_writer import LogWriter, log_filter
+from qtj.monitor.snapshot import is_unstarted, main_container_name, spec_of
 from qtj.monitor.watch import PERIOD_SECONDS, until_answered
 from qtj.runs.status_text import phase_message
 from qtj.terminal.errors import InputError

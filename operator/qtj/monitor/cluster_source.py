@@ -5,10 +5,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
-from qtj.cluster.jobs import job_named, jobs_in
-from qtj.monitor.events import events_about
-from qtj.monitor.replica import is_unstarted, replicas_of
-from qtj.monitor.snapshot import Snapshot
+from qtj.cluster.connection import job_named, jobs_in
+from qtj.monitor.facts import events_about
+from qtj.monitor.snapshot import Snapshot, is_unstarted, replicas_of
 from qtj.runs.status_text import phase_message
 from qtj.runs.timeline import Eta, estimated_left
 from qtj_operator.api.names import LABEL_INFERENCE, LABEL_JOB, LABEL_PROBE, MANAGED_BY

@@ -1,24 +1,45 @@
-"""Everything about one job, as names and values: the lines of `qtj status`."""
+"""Everything about jobs as names and values, rows and lines, and what happened to them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from qtj.monitor.replica import Replica, spec_of
-from qtj.monitor.snapshot import Snapshot
-from qtj.runs.summary import epoch_text, loss_text, step_text
+from qtj.monitor.snapshot import Replica, Snapshot, replica_names, spec_of
+from qtj.runs.summary import age_text, epoch_text, loss_text, step_text
+from qtj.terminal.text import columns
 from qtj_contract.digits import in_digits
+from qtj_operator.api.names import KIND, inference_name
 from qtj_operator.api.platform_policy import Given, given_to
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.run_policy import RunPolicy
 from qtj_operator.controller.client import Object
-from qtj_report.sparkline import sparkline
-from qtj_report.wording import metric_name
+from qtj_operator.controller.last_events import time_of
+from qtj_report.wording import metric_name, sparkline
 
-__all__ = ["REPLICA_HEADINGS", "facts", "last_events", "replica_cells"]
+__all__ = [
+    "EVENT_HEADINGS",
+    "JOB_HEADINGS",
+    "REPLICA_HEADINGS",
+    "board_text",
+    "count_of",
+    "event_cells",
+    "events_about",
+    "facts",
+    "job_cells",
+    "last_events",
+    "replica_cells",
+    "share_done",
+    "status_text",
+]
 
 _CURVE = 40
 _EVENTS = 5
 REPLICA_HEADINGS = ("REPLICA", "STATE", "NODE", "EXIT CODE", "RESTARTS", "OWN STEP")
+_SHORT_CURVE = 16
+_PLAIN = {"Running", "Complete"}
+JOB_HEADINGS = ("JOB", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "LOSS CURVE", "TIME LEFT", "RESTARTS", "AGE")
+EVENT_HEADINGS = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def facts(seen: Snapshot) -> Iterator[tuple[str, str]]:
@@ -99,3 +120,108 @@ def _evaluated(evaluation: Mapping[str, Any]) -> str:
     numbers = ", ".join(f"{name} {in_digits(value)}" for name, value in measured.items() if value is not None)
     step = f", step {evaluation['step']}" if evaluation.get("step") else ""
     return f"epoch {evaluation['epoch']}{step}" + (f": {numbers}" if numbers else "")
+
+
+def job_cells(seen: Snapshot) -> Sequence[str]:
+    """Returns the row of a job, below `JOB_HEADINGS`."""
+    restarts = seen.status.get("restarts", 0) + seen.status.get("disruptions", 0)
+    return (
+        seen.name,
+        seen.phase,
+        _reason(seen),
+        seen.status.get("ready") or "-",
+        epoch_text(seen.progress) or "-",
+        loss_text(seen.progress) or "-",
+        (sparkline(seen.losses, _SHORT_CURVE) if len(seen.losses) > 1 else "") or "-",
+        seen.left.removesuffix(" left") or "-",
+        str(restarts),
+        seen.age,
+    )
+
+
+def _reason(seen: Snapshot) -> str:
+    """Returns why it waits or has failed; the reason of one that runs or is done says no more than its phase."""
+    reason = "" if seen.phase in _PLAIN else seen.status.get("reason")
+    return reason or "-"
+
+
+def share_done(seen: Snapshot) -> float:
+    """Returns how much of the training is done, from 0 to 1; 0 where that is not known."""
+    progress = seen.progress
+    done, wanted = (progress.get("step"), progress.get("steps")) if progress.get("steps") else (None, None)
+    if not wanted:
+        done, wanted = progress.get("epoch"), progress.get("epochs")
+    return min((done or 0) / wanted, 1.0) if wanted else 0.0
+
+
+def status_text(seen: Snapshot) -> str:
+    """Returns all that is known of one job, a line for each fact."""
+    return "\n".join(_status_lines(seen))
+
+
+def board_text(board: Sequence[Snapshot]) -> str:
+    """Returns a line for each job, and then one for each replica of those that are not over."""
+    lines = columns([JOB_HEADINGS, *map(job_cells, board)])
+    replicas = [
+        (each.name, *replica_cells(replica)) for each in board if not each.is_over for replica in each.replica_rows
+    ]
+    return f"{lines}\n\n{columns([('JOB', *REPLICA_HEADINGS), *replicas])}" if replicas else lines
+
+
+def _status_lines(seen: Snapshot) -> Iterator[str]:
+    for name, value in facts(seen):
+        yield f"{name:<11} {value}"
+    if seen.replica_rows:
+        yield ""
+        yield columns([REPLICA_HEADINGS, *map(replica_cells, seen.replicas)])
+        yield ""
+    for event in last_events(seen):
+        yield f"{'event':<11} {event['reason']}: {event['message']}"
+    if seen.follows:
+        yield f"{'next':<11} {seen.follows}"
+
+
+def event_cells(event: Object, now: datetime) -> Sequence[str]:
+    """Returns the row of an event, below `EVENT_HEADINGS`."""
+    about, at, count = event["involvedObject"], time_of(event), count_of(event)
+    age = "-" if at == _BEGINNING else age_text(now - at)
+    name = f"{str(about.get('kind') or '').lower()}/{about.get('name')}".removeprefix("/")
+    message = " ".join(str(event.get("message") or "").split())
+    return (
+        f"{age} (x{count})" if count > 1 else age,
+        str(event.get("type") or "-"),
+        str(event.get("reason") or "-"),
+        name,
+        message,
+    )
+
+
+def events_about(job: Object, events: Sequence[Object]) -> Sequence[Object]:
+    """Returns the events about a job and its children, oldest first.
+
+    Args:
+        job: The job. Events about an earlier job of its name are left out.
+        events: Events of its namespace.
+    """
+    return sorted(_about(job, events), key=time_of)
+
+
+def _about(job: Object, events: Sequence[Object]) -> Iterator[Object]:
+    meta = job["metadata"]
+    names, inference = replica_names(job), inference_name(meta["name"])
+    created = datetime.fromisoformat(meta["creationTimestamp"])
+    for event in events:
+        about = event["involvedObject"]
+        kind, name = about.get("kind"), about.get("name") or ""
+        if kind == KIND:
+            is_ours = about.get("uid") == meta["uid"]
+        else:
+            is_child = name in names or name == inference or (kind == "Pod" and name.startswith(f"{inference}-"))
+            is_ours = is_child and time_of(event) >= created
+        if is_ours:
+            yield event
+
+
+def count_of(event: Mapping[str, Any]) -> int:
+    """Returns how often an event has happened."""
+    return int((event.get("series") or {}).get("count") or event.get("count") or 1)

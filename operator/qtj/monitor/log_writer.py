@@ -1,7 +1,8 @@
-"""The lines of several logs: each with the name of its log, in a colour on a terminal."""
+"""The lines of several logs: each with the name of its log, in a colour on a terminal; and which logs are meant."""
 
 import json
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import TextIO
 
@@ -12,9 +13,17 @@ from rich.text import Text
 from qtj.terminal.output_format import OutputFormat
 from qtj.terminal.text import log_on_terminal
 
-__all__ = ["LogWriter"]
+__all__ = ["LogWriter", "log_filter"]
 
 _COLORS = ("cyan", "green", "magenta", "blue", "yellow", "bright_cyan", "bright_green", "bright_magenta")
+
+
+def log_filter(job: str, replica: str | None) -> Callable[[str], bool]:
+    """Returns the filter for the name of a log: by the pod's name, with or without the job's, and its attempt."""
+    if replica is None:
+        return lambda _: True
+    names = (replica, f"{job}-{replica}")
+    return lambda log: any(log == name or log.startswith((f"{name}.", f"{name}-")) for name in names)
 
 
 class LogWriter:

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from qtj.local.hidden import shown
-from qtj.monitor.documents import Documents, write_document
-from qtj.monitor.events import EVENT_HEADINGS, count_of, event_cells
+from qtj.monitor.facts import EVENT_HEADINGS, board_text, count_of, event_cells, status_text
 from qtj.monitor.live import Screen, board_on, job_on
 from qtj.monitor.snapshot import Source
-from qtj.monitor.text import board_text, status_text
-from qtj.monitor.watch import PERIOD_SECONDS, Reader, can_draw, until_answered, watch, watch_on_stdout
+from qtj.monitor.watch import (
+    PERIOD_SECONDS,
+    Documents,
+    Reader,
+    can_draw,
+    until_answered,
+    watch,
+    watch_on_stdout,
+    write_document,
+)
 from qtj.terminal.console import print_text
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED
 from qtj.terminal.output_format import OutputFormat, formatted

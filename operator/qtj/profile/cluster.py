@@ -2,10 +2,10 @@
 
 from http import HTTPStatus
 
-from qtj.cluster.forward import ask_pod
-from qtj.cluster.jobs import job_named
+from qtj.cluster.connection import job_named
+from qtj.cluster.pod_channels import ask_pod
 from qtj.local.http import Answer
-from qtj.profile.target import NoAnswerError
+from qtj.profile.take import NoAnswerError
 from qtj_contract import PROFILE_PATH
 from qtj_operator.api.job import METRICS_PORT
 from qtj_operator.cluster.api import ApiClient

@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Protocol
 
-from qtj.profile.target import NoAnswerError, Target
+from qtj.local.http import Answer
 from qtj.terminal.errors import InputError
 from qtj_contract import Capture, ProfileSchedule, request_body
 from qtj_contract.captures import LONGEST_SECONDS, STEPS, seconds_of
@@ -26,7 +27,7 @@ from qtj_operator.api.reading import InvalidJob, read_status
 from qtj_operator.api.status import FINISHED, Phase, ProfileStatus
 from qtj_operator.controller.client import Object
 
-__all__ = ["STORED_WITHIN", "Length", "take_profile"]
+__all__ = ["Length", "NoAnswerError", "Target", "take_profile"]
 
 _LEADS = (2.0, 6.0, 20.0)
 """Seconds from a request to the step with which a profile starts: of the first try, and of each after it."""
@@ -36,6 +37,38 @@ STORED_WITHIN = 120.0
 """Seconds from the end of a profile until the job reports it: replicas look for the files of their peers for 30 s."""
 _PERIOD = 0.5
 _PARALLEL = 32
+
+
+class NoAnswerError(Exception):
+    """A replica cannot be reached. The message is the reason, in a few words."""
+
+
+class Target(Protocol):
+    """A job whose replicas can be asked.
+
+    Attributes:
+        name: Its name on the command line.
+        artifacts: The address of its artifacts.
+        viewer: How to see its profiles, in a few words.
+    """
+
+    name: str
+    artifacts: str
+    viewer: str
+
+    async def read(self) -> Object:
+        """Returns the job as it is now.
+
+        Raises:
+            InputError: There is none any more, or it cannot be read.
+        """
+
+    async def ask(self, replica: str, method: str, body: str = "") -> Answer:
+        """Sends a request to the profile endpoint of a replica, such as worker-0.
+
+        Raises:
+            NoAnswerError: It cannot be reached.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from qtj.python.here import Here
 from qtj.python.report import Report
 from qtj.python.shown import Cell, Nobody, html_of, is_notebook
 from qtj.python.table import Table
-from qtj.report.store import read_any
-from qtj.report.stored import Weights, stored_at, stored_weights
+from qtj.report.stored import Weights, read_any, stored_at, stored_weights
 from qtj.runs.line_view import end_sentence
 from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.predictions import Predictions, predictions_uri

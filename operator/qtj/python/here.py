@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from qtj.local.folder import FolderError
 from qtj.local.history import History, Run
-from qtj.monitor.local_logs import write_local_logs
-from qtj.monitor.local_source import LocalSource
+from qtj.monitor.local_source import LocalSource, write_local_logs
 from qtj.monitor.snapshot import Source
 from qtj.report.local import run_content
 from qtj.runs.attach import stop_run

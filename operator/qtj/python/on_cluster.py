@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from qtj.cluster.connection import on_cluster
-from qtj.cluster.events import events_of_job
+from qtj.cluster.request import events_of_job
 from qtj.control import delete_job, suspend_job
 from qtj.monitor.cluster_logs import copy_cluster_logs
 from qtj.monitor.cluster_source import ClusterSource

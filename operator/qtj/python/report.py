@@ -9,9 +9,8 @@ from typing import Any
 from qtj.report.files import write_chosen
 from qtj.terminal.text import visible
 from qtj_report.content import Content
-from qtj_report.data import report_data
 from qtj_report.page import run_page
-from qtj_report.text import report_text
+from qtj_report.text import report_data, report_text
 
 __all__ = ["Report"]
 

@@ -10,10 +10,9 @@ from qtj.monitor.facts import REPLICA_HEADINGS, replica_cells
 from qtj.monitor.snapshot import Snapshot
 from qtj.runs.summary import epoch_text, loss_text
 from qtj_report.chart import Curve, curve_chart
-from qtj_report.element import markup, node
-from qtj_report.parts import table
+from qtj_report.element import markup, node, table
 from qtj_report.picture import picture
-from qtj_report.scores import is_drawable
+from qtj_report.predictions import is_drawable
 
 __all__ = ["Cell", "Nobody", "Output", "html_of", "is_notebook"]
 

@@ -20,8 +20,8 @@ from qtj.script.documents import NO_OPTIONS
 from qtj.studies.compare import baseline_of
 from qtj.studies.content import study_content
 from qtj.studies.record import StudyRecord
-from qtj.studies.stored_trials import linked_content
-from qtj.studies.text import study_text
+from qtj.studies.report import linked_content
+from qtj.studies.words import study_text
 from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.printable import visible
 from qtj_operator.api.names import NEWEST_API_VERSION

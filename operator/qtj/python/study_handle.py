@@ -10,9 +10,8 @@ from typing import Any, Self
 from qtj.python.apart import apart
 from qtj.python.errors import NotFinishedError, StudyFailedError
 from qtj.python.table import Table
-from qtj.studies.content import study_content
-from qtj.studies.table import study_data
-from qtj.studies.text import study_text
+from qtj.studies.content import study_content, study_data
+from qtj.studies.words import study_text
 from qtj.terminal.errors import InputError, extra_checked
 from qtj_contract.printable import visible
 from qtj_operator.api.study import StudySpec

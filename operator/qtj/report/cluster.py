@@ -1,19 +1,16 @@
 """`qtj report --cluster`: what a cluster knows of a job, and what the job has stored, if the user may read it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qtj.cluster.connection import on_cluster
-from qtj.cluster.events import events_of_job
-from qtj.cluster.jobs import job_named
-from qtj.report.files import chosen_page_written, write_chosen
-from qtj.report.job import in_utc, job_content, with_course
-from qtj.report.stages import Moment, moments_of
-from qtj.report.store import read_any
+from qtj.cluster.connection import job_named, on_cluster
+from qtj.cluster.request import events_of_job
+from qtj.report.files import write_named
+from qtj.report.job import Moment, in_utc, job_content, moments_of, with_course
+from qtj.report.stored import read_any
 from qtj.runs.line_view import end_sentence
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj_contract.run_name import report_path, run_name
@@ -25,9 +22,8 @@ from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
 from qtj_report.artifacts import NoAccessError, Read, attempts_in, file_of, with_artifacts, with_programs
 from qtj_report.content import Content
-from qtj_report.data import report_data
 from qtj_report.page import run_page
-from qtj_report.text import report_text
+from qtj_report.text import report_data, report_text
 
 __all__ = ["cluster_content", "content_on_cluster", "read_cluster_job", "report_cluster_job"]
 
@@ -53,8 +49,7 @@ def report_cluster_job(job: str, namespace: str | None, html: Path | None, form:
         return formatted([report_data(found)], form, name=lambda each: each["run"])
     if html is None:
         return "\n".join(report_text(found))
-    with chosen_page_written(html):
-        write_chosen(run_page(found, now), html)
+    write_named(run_page(found, now), html)
     return f"page: {html}"
 
 
@@ -74,14 +69,14 @@ def read_cluster_job(job: str, namespace: str | None) -> tuple[Object, Sequence[
     Raises:
         InputError: As in `report_cluster_job`.
     """
-    return on_cluster(partial(_read, job), namespace)
 
+    async def read(client: ApiClient, where: str) -> tuple[Object, Sequence[Object], datetime]:
+        found = await job_named(client, (where, job))
+        events = await events_of_job(client.transport, where, job)
+        uid = found["metadata"]["uid"]  # events of an earlier job of this name may still be there
+        return found, [each for each in events if each["involvedObject"].get("uid") == uid], client.now()
 
-async def _read(name: str, client: ApiClient, namespace: str) -> tuple[Object, Sequence[Object], datetime]:
-    job = await job_named(client, (namespace, name))
-    events = await events_of_job(client.transport, namespace, name)
-    uid = job["metadata"]["uid"]  # events of an earlier job of this name may still be there
-    return job, [each for each in events if each["involvedObject"].get("uid") == uid], client.now()
+    return on_cluster(read, namespace)
 
 
 def cluster_content(job: Object, events: Sequence[Object], now: datetime, read: Read) -> Content:
@@ -144,11 +139,6 @@ def _are_complete(moments: Sequence[Moment], status: Status) -> bool:
 def _as_written(job: Object) -> Mapping[str, Any]:
     """Returns the job without what kubectl notes in it about the last file that was applied."""
     meta = dict(job["metadata"])
-    kept = dict(_without_kubectl(meta.pop("annotations", None) or {}))
+    annotations: Mapping[str, str] = meta.pop("annotations", None) or {}
+    kept = {name: value for name, value in annotations.items() if not name.startswith("kubectl.kubernetes.io/")}
     return {**job, "metadata": {**meta, **({"annotations": kept} if kept else {})}}
-
-
-def _without_kubectl(annotations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in annotations.items():
-        if not name.startswith("kubectl.kubernetes.io/"):
-            yield name, value

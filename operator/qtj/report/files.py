@@ -1,13 +1,13 @@
 """The files of a report: its text and its picture."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from qtj.terminal.errors import InputError
 from qtj_contract.whole_file import write_whole
 
-__all__ = ["chosen_page_written", "is_stream", "report_written", "write_chosen"]
+__all__ = ["is_stream", "report_written", "write_chosen", "write_named"]
 
 _STREAMS = (Path("/dev"), Path("/proc"))
 """Folders of files that are written in place: /dev/stdout."""
@@ -30,11 +30,6 @@ def report_written(where: Path, remedy: str = "correct that, or print the report
         raise InputError(f"cannot write the report to {where} ({problem.strerror}): {remedy}") from None
 
 
-def chosen_page_written(file: Path) -> AbstractContextManager[None]:
-    """Does the same for the page in the file of --html."""
-    return report_written(file, "name another file with --html")
-
-
 def is_stream(file: Path) -> bool:
     """Tells whether a file is one that is written in place, such as /dev/stdout."""
     return any(file.absolute().is_relative_to(each) for each in _STREAMS)
@@ -50,3 +45,13 @@ def write_chosen(page: str, file: Path) -> None:
         file.write_text(page, "utf-8")
     else:
         write_whole(file, page.encode())
+
+
+def write_named(text: str, file: Path, option: str = "--html") -> None:
+    """Writes a page, or a table, into the file that the user has named with an option.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    with report_written(file, f"name another file with {option}"):
+        write_chosen(text, file)

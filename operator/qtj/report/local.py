@@ -1,30 +1,33 @@
-"""What a report shows of a run on this machine, from its folder."""
+"""What a report shows of a run on this machine, from its folder; and its page there."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from qtj.local.activity import activities_of
+from qtj.local.folder import Folder
 from qtj.local.follow import events_of
-from qtj.local.history import INTERRUPTED, phase_of
+from qtj.local.history import INTERRUPTED, History, phase_of
 from qtj.local.progress_log import recorded_lines
-from qtj.report.job import job_content, with_course
-from qtj.report.stages import moments_of
-from qtj.report.store import read_file
-from qtj.runs.folders import RecordedRun
+from qtj.report.job import job_content, moments_of, with_course
+from qtj.report.stored import read_file
+from qtj.runs.folders import PAGE, RecordedRun
 from qtj.runs.line_view import end_sentence
 from qtj_contract import TerminationMessage
-from qtj_contract.whole_file import read_regular
+from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.digest import training_id
 from qtj_operator.api.reading import read_status
-from qtj_operator.api.status import Status
+from qtj_operator.api.status import FINISHED, Status
+from qtj_operator.controller.client import Object
 from qtj_report.artifacts import file_of, with_artifacts, with_programs
+from qtj_report.comparison_page import comparison_page
 from qtj_report.content import Content
+from qtj_report.page import run_page
 
-__all__ = ["run_content"]
+__all__ = ["page_at_end", "page_of", "run_content"]
 
 _RESULT = "result.json"
 
@@ -103,3 +106,27 @@ def _size(weights: str) -> int | None:
         return path.stat().st_size if path else None
     except OSError:
         return None
+
+
+def page_of(found: Sequence[Content], now: datetime) -> str:
+    """Returns the page of a run, or one that compares several runs."""
+    return run_page(found[0], now) if len(found) == 1 else comparison_page(found, now)
+
+
+def page_at_end(folder: Folder, job: Object) -> str:
+    """Writes the page of a job that has just finished; returns where it is or why there is none.
+
+    Args:
+        folder: The folder of its run.
+        job: The job at its end. If it was only interrupted, no page is written yet.
+    """
+    if (job.get("status") or {}).get("phase") not in FINISHED or not folder.is_used:
+        return ""
+    path = folder.path / PAGE
+    name = History().name_of(job["metadata"]["name"], folder)
+    try:
+        now = datetime.now(UTC)
+        write_whole(path, page_of([run_content(RecordedRun(name, folder, dict(job)), now)], now).encode())
+    except OSError as problem:
+        return f"cannot write {path} ({problem.strerror}): free space on the disk, then run `qtj report {name}`"
+    return f"report: {path}"

@@ -6,25 +6,28 @@ the folder of a run ──▶ Content ─────────┼─▶ repor
                                          └─▶ report_data   ──▶ stdout, with -o
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from qtj.local.history import History
-from qtj.report.comparison import comparison_text
-from qtj.report.files import chosen_page_written, report_written, write_chosen
-from qtj.report.local import run_content
-from qtj.report.page_file import page_of
+from qtj.report.files import report_written, write_named
+from qtj.report.local import page_of, run_content
 from qtj.runs.folders import PAGE, RecordedRun
+from qtj.runs.summary import epoch_and_loss
 from qtj.terminal.output_format import OutputFormat, formatted
+from qtj.terminal.text import columns
+from qtj_contract.digits import in_digits
+from qtj_contract.stored_source import changes
 from qtj_contract.whole_file import write_whole
 from qtj_operator.api.status import Phase
 from qtj_report.content import Content
-from qtj_report.data import report_data
 from qtj_report.picture import report_picture
-from qtj_report.text import report_text
+from qtj_report.text import report_data, report_text
+from qtj_report.wording import named_metrics, option_text
 
-__all__ = ["report_for_programs", "report_runs"]
+__all__ = ["differences", "report_for_programs", "report_runs"]
 
 _COMPARISON = "comparison.html"
 
@@ -40,9 +43,8 @@ def report_runs(runs: Sequence[RecordedRun], html: Path | None) -> Iterator[str]
         InputError: A file cannot be written.
     """
     if html is not None:
-        with chosen_page_written(html):
-            write_chosen(page_of(_contents(runs), datetime.now(UTC)), html)
-            yield f"page: {html}"
+        write_named(page_of(_contents(runs), datetime.now(UTC)), html)
+        yield f"page: {html}"
     elif len(runs) == 1:
         yield from _report_run(runs[0])
     else:
@@ -89,3 +91,47 @@ def _picture(found: Content, path: Path) -> str:
         return "none, because no epoch with a finite loss and no finite prediction is recorded"
     write_whole(path, drawn.encode())
     return str(path)
+
+
+def comparison_text(runs: Sequence[RecordedRun], contents: Sequence[Content]) -> str:
+    """Returns what differs from the first run, and a table with a line for each: phase, epochs, loss, final metrics."""
+    measured = [named_metrics(found.metrics, found.measured_by) for found in contents]
+    metrics = list(dict.fromkeys(name for each in measured for name in each))
+    headings = ["RUN", "PHASE", "EPOCH", "TRAINING LOSS", *(name.upper() for name in metrics)]
+    rows = [
+        [run.name, found.phase, *(each or "-" for each in epoch_and_loss(run)), *_numbers(metrics, numbers)]
+        for run, found, numbers in zip(runs, contents, measured, strict=True)
+    ]
+    first, *others = contents
+    changed = [
+        f"{each.title} differs from {first.title}: {'; '.join(words)}"
+        for each in others
+        if (words := differences(first, each))
+    ]
+    return "\n".join([*changed, columns([headings, *rows])])
+
+
+def _numbers(names: Sequence[str], metrics: Mapping[str, float]) -> Sequence[str]:
+    return [in_digits(metrics[name]) if name in metrics else "-" for name in names]
+
+
+def differences(first: Content, other: Content) -> list[str]:
+    """Returns what differs, a few words each; nothing about what one of them has not recorded.
+
+    Arguments and lines of programs are first, then options and versions.
+    """
+    programs = changes(first.programs, other.programs) if first.programs and other.programs else []
+    settings = (
+        (first.record.options, other.record.options),
+        (first.versions, other.versions),
+        (first.origin.facts(), other.origin.facts()),
+    )
+    return [*programs, *(words for before, now in settings for words in _changed(before, now))]
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if not before or not now:
+        return
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            yield f"{name} {option_text(before.get(name))} -> {option_text(now.get(name))}"

@@ -1,22 +1,25 @@
-"""What a job has stored, as a user takes it home: the weights, what is beside them, and the predictions."""
+"""What a job has stored, as this command reads it: weights, and what is beside them, in files and in buckets."""
 
 import hashlib
 import io
+import warnings
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import BadZipFile
 
 from qtj.terminal.errors import InputError
-from qtj_contract.whole_file import write_whole
+from qtj_contract.whole_file import read_regular, write_whole
 from qtj_operator.api.status import WeightsStatus
 from qtj_report.artifacts import NoAccessError, Read, file_of
 
-__all__ = ["Weights", "recorded_weights", "stored_at", "stored_if_any", "stored_weights"]
+__all__ = ["Weights", "read_any", "read_file", "recorded_weights", "stored_at", "stored_if_any", "stored_weights"]
 
 _REMEDY = "`qtj fetch JOB --through-pod` reads it there"
 _TEXTS = "SU"
 """Kinds of arrays that are texts: beside its arrays, a program stores the structure of its state."""
+_SECONDS = 20.0
+"""How long a bucket may take to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +125,39 @@ def stored_if_any(uri: str, read: Read) -> bytes | None:
         raise InputError(str(problem)) from None
     except OSError as problem:
         raise InputError(f"{file_of(uri) or uri} cannot be read ({problem.strerror}): correct that") from None
+
+
+def read_file(uri: str) -> bytes | None:
+    """Reads an artifact of a run on this machine; see `qtj_report.artifacts.Read`."""
+    path = file_of(uri)
+    if path is None:
+        raise NoAccessError(f"they are in the bucket: {uri.rpartition('/')[0]}")
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        return None
+
+
+def read_any(uri: str) -> bytes | None:
+    """Reads an artifact of a job on a cluster, by the rights of the user; see `qtj_report.artifacts.Read`."""
+    return read_file(uri) if file_of(uri) else _read_object(uri)
+
+
+def _read_object(uri: str) -> bytes | None:
+    try:
+        from google.api_core.exceptions import NotFound
+        from google.cloud.storage import Blob, Client
+    except ImportError:
+        need = "needs google-cloud-storage, which `pip install google-cloud-storage` installs"
+        raise NoAccessError(f"to read {uri} {need}") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about a user's own credentials, which are meant here
+            blob = Blob.from_uri(uri, client=Client(project=None))
+            data: bytes = blob.download_as_bytes(timeout=_SECONDS, retry=None)
+    except NotFound:
+        return None
+    except Exception as problem:  # noqa: BLE001  libraries for credentials and for HTTP have no common error
+        why = " ".join(str(problem).split()) or type(problem).__name__
+        raise NoAccessError(f"{uri} cannot be read ({why}): `gcloud auth application-default login` signs in") from None
+    return data

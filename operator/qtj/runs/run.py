@@ -31,9 +31,8 @@ from qtj.runs.line_view import LineView, view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
 from qtj.runs.programs import program_notes
 from qtj.script.documents import NO_OPTIONS, ProgramOptions, local_file
-from qtj.terminal.collect import map_with_errors
 from qtj.terminal.console import print_text, safe_console
-from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
+from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError, map_with_errors
 from qtj.terminal.output_format import OutputFormat, formatted
 from qtj.terminal.streams import print_stderr, print_stdout
 from qtj.terminal.text import shell_word

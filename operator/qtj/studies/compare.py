@@ -1,7 +1,7 @@
-"""The best point of a study against its baseline: a paired t test over the seeds that both have.
+"""What a study says about its points: the best one against the baseline, and how much each parameter matters.
 
-All points are run with the same seeds. So the differences at each seed are compared: what a seed makes easy or hard for
-both is not in them.
+The first is a paired t test over the seeds that both have. All points are run with the same seeds. So the differences
+at each seed are compared: what a seed makes easy or hard for both is not in them.
 """
 
 import math
@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.studies.rounding import ROUNDING, is_constant
 from qtj.studies.words import pairs_text
 from qtj.terminal.errors import InputError
 from qtj_contract.digits import in_digits
-from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_parameters import text_of
+from qtj_operator.api.study import Algorithm, StudySpec
+from qtj_operator.api.study_parameters import Value, text_of
 from qtj_operator.api.study_status import StudyStatus
 from qtj_operator.core.study.outcome import PointOutcome, best_of, outcomes_of, ranked, two_sided_quantile, value_of
+from qtj_report.content import Influence
 
-__all__ = ["Comparison", "baseline_of", "comparison_of", "comparison_sentences"]
+__all__ = ["baseline_of", "comparison_of", "comparison_sentences", "influences_of"]
 
 _CONFIDENCE = 0.95
 _FEW = 5
@@ -26,6 +26,9 @@ _FEW = 5
 _HALVINGS = 50
 _SMALLEST = 1e-4
 """A smaller probability is not told more exactly: it rests on the tails of a distribution that is only supposed."""
+ROUNDING = 1e-12
+"""Relative to the largest number."""
+_Row = tuple[dict[str, Value], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,3 +191,47 @@ def _probability(t: float, freedom: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if two_sided_quantile(middle, freedom) < t else (low, middle)
     return 1 - (low + high) / 2
+
+
+def is_constant(values: Sequence[float]) -> bool:
+    """Whether all of at least one number are the same."""
+    return max(values) - min(values) <= ROUNDING * max(map(abs, values))
+
+
+def influences_of(spec: StudySpec, status: StudyStatus) -> Sequence[Influence]:
+    """Returns how much each parameter of a grid matters: its share of the variance of all runs.
+
+    On a grid, each value of a parameter meets every combination of the others, so means over the runs of a value differ
+    by that value alone. Drawn points have no such groups, and then nothing is told, as for a grid that is not whole.
+
+    Returns:
+        The influences, the largest first; empty where they cannot be told.
+    """
+    if spec.search and spec.search.algorithm not in {None, Algorithm.GRID}:
+        return ()
+    outcomes = outcomes_of(spec, status.trials)
+    if any(len(each.values) < each.planned for each in outcomes):  # groups would differ by more than one value
+        return ()
+    rows: list[_Row] = [(dict(each.point), value) for each in outcomes for value in each.values]
+    mean = _mean([value for _, value in rows])
+    total = math.fsum((value - mean) ** 2 for _, value in rows)
+    if is_constant([value for _, value in rows]) or not 0 < total < math.inf:
+        return ()
+    found = [_influence(each.name, rows, total) for each in spec.parameters]
+    return sorted((each for each in found if each is not None), key=lambda each: -each.share)
+
+
+def _influence(name: str, rows: Sequence[_Row], total: float) -> Influence | None:
+    """Returns the influence of a parameter; None with one value, or where each value has one run."""
+    groups: dict[Value, list[float]] = {}
+    for point, value in rows:
+        groups.setdefault(point[name], []).append(value)
+    if not 1 < len(groups) < len(rows):
+        return None
+    mean = _mean([value for _, value in rows])
+    between = math.fsum(len(each) * (_mean(each) - mean) ** 2 for each in groups.values())
+    return Influence(name=name, share=between / total, by_chance=(len(groups) - 1) / (len(rows) - 1))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -8,27 +8,28 @@ API server ─────┘                       └─▶ study_data ──�
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from qtj.report.files import is_stream, report_written, write_chosen
-from qtj.runs.folders import PAGE
+from qtj.local.folder import Folder, FolderError
+from qtj.report.files import is_stream, write_chosen, write_named
+from qtj.report.local import page_at_end, run_content
+from qtj.runs.folders import PAGE, RecordedRun
 from qtj.studies.compare import baseline_of
-from qtj.studies.content import study_content
+from qtj.studies.content import study_content, study_data, trials_csv
 from qtj.studies.record import StudyRecord, shown_study
-from qtj.studies.stored_trials import linked_content
-from qtj.studies.table import study_data, trials_csv
-from qtj.studies.text import study_text
+from qtj.studies.words import study_text
 from qtj.terminal.output_format import OutputFormat, formatted
+from qtj_contract.progress_log import EpochRecord
 from qtj_operator.api.names import NAME_PATTERN
 from qtj_operator.api.study import StudySpec
-from qtj_operator.api.study_status import StudyStatus
-from qtj_report.study import StudyContent
+from qtj_operator.api.study_status import StudyStatus, TrialStatus
+from qtj_report.content import StudyContent
 from qtj_report.study_page import study_page
 
-__all__ = ["Asked", "cluster_study_report", "study_report"]
+__all__ = ["Asked", "cluster_study_report", "linked_content", "study_report"]
 
 _NO_CURVES = "curves and pages of the runs are not here: `qtj report {}-NUMBER -n NAMESPACE --html FILE` writes one"
 
@@ -144,6 +145,65 @@ def _usual_page(content: Callable[[Path | None], StudyContent], path: Path) -> s
 
 def _written(what: str, path: Path, text: str, option: str) -> str:
     """Writes a file that the user has named; returns where it is, but not into stdout, where it may be itself."""
-    with report_written(path, f"name another file with {option}"):
-        write_chosen(text, path)
+    write_named(text, path, option)
     return "" if is_stream(path) else f"{what}: {path}"
+
+
+def linked_content(
+    record: StudyRecord, spec: StudySpec, status: StudyStatus, baseline: Mapping[str, str] | None, page: Path
+) -> StudyContent:
+    """Returns what a page shows of a study, with curves and with links to the pages of its runs.
+
+    Args:
+        record: Its record.
+        spec: Its spec.
+        status: Its status.
+        baseline: Values of the point that the best one is compared with; None for the first point.
+        page: Where the page is written.
+    """
+    beside = page.absolute().parent
+
+    def folder(trial: TrialStatus) -> Folder:
+        return Folder(record.path / str(trial.number))
+
+    return study_content(
+        record.name,
+        spec,
+        status,
+        baseline=baseline,
+        epochs=lambda each: _epochs(folder(each)),
+        page=lambda each: _page(folder(each), beside, is_over=each.is_over),
+    )
+
+
+def _epochs(folder: Folder) -> Sequence[EpochRecord]:
+    """Returns the epochs of a trial; nothing if its folder was deleted."""
+    try:
+        job = folder.load()
+    except FolderError:
+        return ()
+    return run_content(RecordedRun(folder.path.name, folder, job), datetime.now(UTC)).epochs
+
+
+def _page(folder: Folder, beside: Path, *, is_over: bool) -> str:
+    """Returns the address of the page of a trial, and writes that page if it is missing; "" if there is none.
+
+    Args:
+        folder: The folder of the trial.
+        beside: The folder of the page that links to it.
+        is_over: Whether the trial has ended.
+    """
+    page = folder.path / PAGE
+    if is_over and not _is_newer(page, folder):
+        try:
+            page_at_end(folder, folder.load())
+        except FolderError:
+            return ""
+    return Path(os.path.relpath(page, beside)).as_posix() if page.is_file() else ""
+
+
+def _is_newer(page: Path, folder: Folder) -> bool:
+    try:
+        return page.stat().st_mtime_ns >= folder.changed
+    except OSError:
+        return False

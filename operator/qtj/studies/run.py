@@ -4,8 +4,11 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from decimal import Decimal
+from math import ceil
+from typing import Any
 
 from qtj.checks.study import StudyDocument
 from qtj.files.config_data import changed_configs
@@ -20,17 +23,18 @@ from qtj.local.store import Change
 from qtj.runs.line_view import key_of
 from qtj.runs.programs import changed_programs, earlier_programs, program_notes, programs_of
 from qtj.runs.run import LostTerminal, Options, command_again, run_attended
-from qtj.studies.content import study_content
+from qtj.studies.content import study_content, study_data, trials_csv
 from qtj.studies.record import StudyRecord, shown_study
-from qtj.studies.room import room_for
-from qtj.studies.table import study_data, trials_csv
-from qtj.studies.text import study_text
 from qtj.studies.trials import Trials
 from qtj.studies.view import StudyView, study_view_for
+from qtj.studies.words import study_text
 from qtj.terminal.console import print_text, safe_console
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 from qtj.terminal.output_format import formatted
 from qtj.terminal.streams import print_stderr, print_stdout
+from qtj_contract.control_groups import memory_limit, usable_processors
+from qtj_contract.quantities import amount_of
+from qtj_operator.api.job import main_container
 from qtj_operator.api.study_status import StudyPhase, StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.controller.client import Key, Object, Resource
 
@@ -212,3 +216,23 @@ def _report(study: StudyDocument, trials: Trials, options: Options) -> int:
     elif any(each.phase == TrialPhase.FAILED for each in status.trials):
         print_text(console, f"to run failed trials again: {command_again(options, '--resume')}")
     return _EXIT[status.phase]
+
+
+def room_for(pods: Sequence[Mapping[str, Any]]) -> int:
+    """Returns how many jobs this machine has processors and memory for, at least one.
+
+    A replica takes the processors that it requests, at least one, and the memory that it requests, if it says so.
+
+    Args:
+        pods: The pods of one job.
+    """
+    processors = usable_processors() // sum(max(1, ceil(each)) for each in _requests(pods, "cpu"))
+    memory = sum(_requests(pods, "memory"))
+    return max(1, min(processors, int(memory_limit() // memory)) if memory else processors)
+
+
+def _requests(pods: Sequence[Mapping[str, Any]], resource: str) -> Iterator[Decimal]:
+    for pod in pods:
+        resources = main_container(pod["spec"]["containers"]).get("resources") or {}
+        asked = (resources.get("requests") or {}).get(resource) or (resources.get("limits") or {}).get(resource)
+        yield amount_of(asked) or Decimal(0)

@@ -1,7 +1,8 @@
-"""The words about a study that page and terminal share: how it stands, and the row of each of its points."""
+"""The words about a study that page and terminal share: how it stands, the row of each of its points, and all of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from qtj.terminal.text import columns
 from qtj_contract.digits import in_digits
 from qtj_operator.api.study import StudySpec
 from qtj_operator.api.study_parameters import Value, text_of
@@ -9,16 +10,18 @@ from qtj_operator.api.study_status import StudyStatus, TrialPhase, TrialStatus
 from qtj_operator.core.study.final import final_outcome, final_sentence
 from qtj_operator.core.study.outcome import PointOutcome
 from qtj_operator.core.study.plan import searched, size_of
+from qtj_report.content import StudyContent
+from qtj_report.wording import share
 
 __all__ = [
     "counts_text",
     "final_text",
     "headline_of",
-    "interval_text",
     "pairs_text",
     "point_cells",
     "point_headings",
     "setting_text",
+    "study_text",
 ]
 
 _NOTHING = "-"
@@ -87,3 +90,19 @@ def _has_failed(trial: TrialStatus) -> bool:
 
 def _number(value: float | None) -> str:
     return _NOTHING if value is None else in_digits(value)
+
+
+def study_text(found: StudyContent) -> str:
+    """Returns how a study stands: its points, the best first, what they say, and why trials have failed."""
+    table = columns([found.headings, *(each.cells for each in found.points)])
+    failed = [f"{each.name} failed: {each.message}" for each in found.trials if each.phase == TrialPhase.FAILED]
+    return "\n".join([found.headline, found.counts, "", table, *_findings(found), *failed, *found.notes])
+
+
+def _findings(found: StudyContent) -> Iterator[str]:
+    if found.final:
+        yield found.final
+    yield from found.comparison
+    if found.influences:
+        shares = (f"{each.name} {share(each.share)} (by chance {share(each.by_chance)})" for each in found.influences)
+        yield f"share of the variance of all runs: {', '.join(shares)}; the rest: seeds, and parameters together"

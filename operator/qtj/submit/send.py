@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qtj.cluster.jobs import check_studies, jobs_in
+from qtj.cluster.connection import check_studies, jobs_in
 from qtj.cluster.request import APPLY, Sent, send_json
 from qtj.script.objects import with_owner
 from qtj.terminal.errors import InputError

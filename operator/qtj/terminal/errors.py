@@ -1,9 +1,9 @@
 """Exit codes, and the mistakes of a user: each is one sentence with its place, its cause and what to do."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import typer
 
@@ -17,17 +17,20 @@ __all__ = [
     "INPUT",
     "INTERRUPTED",
     "InputError",
-    "MissingExtraError",
     "QtjError",
     "exit_with_error",
     "extra_checked",
     "input_checked",
+    "map_or_raise",
+    "map_with_errors",
     "meant",
     "needs_extra",
 ]
 
 COMPLETE, FAILED, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `qtj`."""
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class QtjError(Exception):
@@ -96,3 +99,27 @@ def exit_with_error(sentence: str, code: int = FAILED) -> NoReturn:
     """Prints on stderr what is wrong and ends the command."""
     print_stderr("\n".join(f"qtj: {line}" for line in sentence.split("\n")))
     raise typer.Exit(code)
+
+
+def map_or_raise(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Returns the result of a function for each item.
+
+    Raises:
+        InputError: It was raised for some items: the lines of all of these.
+    """
+    made, wrong = map_with_errors(function, items)
+    if wrong:
+        raise InputError("\n".join(wrong))
+    return made
+
+
+def map_with_errors(function: Callable[[T], R], items: Iterable[T]) -> tuple[list[R], list[str]]:
+    """Returns the results for the items without an `InputError`, and the lines of these errors."""
+    made: list[R] = []
+    wrong: list[str] = []
+    for item in items:
+        try:
+            made.append(function(item))
+        except InputError as problem:
+            wrong += str(problem).split("\n")
+    return made, wrong

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 
 import qtj_contract as contract
 from qtj_contract.inference_result import result_json, result_uri
+from qtj_contract.predictions import Predictions, predictions_uri
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.replica.termination import write_message
 from qtj_trainer.report.report import store_report
 from qtj_trainer.storage import Store, write_uri
 
-__all__ = ["report_inference"]
+__all__ = ["report_inference", "store_predictions"]
 
 log = logging.getLogger("qtj_trainer")
 
@@ -42,3 +43,14 @@ def _stored(environment: Mapping[str, str], weights: contract.Weights, metrics: 
         return None
     log.debug("metrics %s", uri)  # the log of a program belongs to its author
     return uri
+
+
+def store_predictions(weights: str, predictions: Predictions) -> None:
+    """Stores predictions beside their weights. A failure is only logged, because the inference is complete."""
+    uri = predictions_uri(weights)
+    try:
+        write_uri(uri, predictions.to_json().encode())
+    except TrainerError as problem:
+        log.warning("the predictions are not stored: %s", problem)
+    else:
+        log.info("predictions %s", uri)

@@ -10,14 +10,17 @@ such as the events that ended an attempt, is not on this page: `qtj report --clu
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import qtj_contract as contract
 from qtj_trainer.errors import TrainerError
-from qtj_trainer.report.stored_progress import has_report, report_path
-from qtj_trainer.storage import Store
+from qtj_trainer.report.stored_progress import StoredProgress, has_report, report_path
+from qtj_trainer.storage import MissingObjectError, Store, read_uri
 
 __all__ = ["store_report", "stored_report"]
+
+_CLUSTER = "what ended an attempt, the time of each stage and the YAML of the job: kubectl qtj report"
 
 log = logging.getLogger("qtj_trainer")
 
@@ -38,11 +41,9 @@ def store_report(
     """
     if not has_report(environment):
         return ""
-    from qtj_trainer.report.report_page import report_page
-
     name = report_path(environment, ".html")
     try:
-        store.write(name, report_page(environment, store, weights, metrics, datetime.now(UTC)).encode())
+        store.write(name, _page(environment, store, weights, metrics, datetime.now(UTC)).encode())
     except Exception as problem:  # noqa: BLE001  artifacts may hold anything
         log.warning("the report is not stored: %s", " ".join(str(problem).split()) or type(problem).__name__)
         return ""
@@ -57,3 +58,49 @@ def stored_report(environment: Mapping[str, str], store: Store) -> str:
         if has_report(environment) and name in store.list(name.rpartition("/")[0]):
             return store.uri(name)
     return ""
+
+
+def _page(
+    environment: Mapping[str, str],
+    store: Store,
+    weights: contract.Weights,
+    metrics: Mapping[str, float],
+    now: datetime,
+) -> str:
+    """Returns the page as HTML."""
+    # Their import takes a third of a second, and only a job of a cluster needs them.
+    from qtj_report.artifacts import attempts_in, with_artifacts, with_programs
+    from qtj_report.content import Content
+    from qtj_report.page import run_page
+
+    infers = bool(environment.get(contract.Env.WEIGHTS_URI))
+    job = environment.get(contract.Env.JOB, "")
+    lines = StoredProgress(store, environment, 0).read()
+    attempts = list(attempts_in(lines, is_trained=True))
+    began = attempts[0].began if attempts else None
+    head = Content(
+        title=job,
+        phase="Complete" if infers else "Trained",
+        headline="inference is done" if infers else "training is done, and its weights are stored",
+        metrics=metrics,
+        measured_by="inference" if infers else "training",
+        began=began,
+        seconds=max(0.0, (now - began).total_seconds()) if began else None,
+        attempts=attempts,
+        weights_sha256=weights.sha256,
+    )
+    found = with_artifacts(head, lines, weights.uri, _read)
+    artifacts, uid = store.uri("x").removesuffix("/x"), environment.get(contract.Env.JOB_UID)
+    found = with_programs(found, artifacts, _read, [uid])
+    return run_page(replace(found, notes=[*found.notes, f"{_CLUSTER} {job.rpartition('/')[2]} --html FILE"]), now)
+
+
+def _read(uri: str) -> bytes | None:
+    from qtj_report.artifacts import NoAccessError
+
+    try:
+        return read_uri(uri)
+    except MissingObjectError:
+        return None
+    except TrainerError as problem:
+        raise NoAccessError(str(problem)) from None

@@ -2,21 +2,27 @@
 
 import hashlib
 import json
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
 import qtj_contract as contract
+from qtj_contract.control_groups import memory_limit
+from qtj_contract.memory import ReplicaMemory
+from qtj_contract.quantities import in_words
 from qtj_trainer.errors import UserError
 from qtj_trainer.replica.replica import Replica
-from qtj_trainer.replicate.terms import Terms
+from qtj_trainer.replicate.rendezvous import Terms
 from qtj_trainer.stored.checkpoints import Checkpoints
 from qtj_trainer.stored.extension import extension_of
 from qtj_trainer.workloads import Workload
 from qtj_trainer.workloads.options import Options
 
-__all__ = ["Run"]
+__all__ = ["Run", "check_memory"]
+
+log = logging.getLogger("qtj_trainer")
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,28 @@ class Run:
     def initial_progress(self) -> contract.Progress:
         """Returns the progress before the first step."""
         return contract.Progress(epoch=0, epochs=self.options.epochs, step=0)
+
+
+def check_memory(needed: ReplicaMemory | None) -> None:
+    """Logs how much memory the circuits need, and checks that the container has it.
+
+    Args:
+        needed: Memory that this replica needs; None checks nothing.
+
+    Raises:
+        UserError: If it is more than the container or the machine has.
+    """
+    if needed is None:
+        return
+    available = memory_limit()
+    sizes = (
+        f"{in_words(needed.least)} of memory ({in_words(needed.program)} for the program, {in_words(needed.states)} for"
+        f" statevectors), and {in_words(available)} are available"
+    )
+    if needed.least > available:
+        raise UserError(
+            f"this training needs at least {sizes}: raise resources.limits.memory or lower --qubits, --filters or"
+            " --batch-size"
+        )
+    more = f"; it uses up to {in_words(needed.most)} if they are available" if needed.keepable else ""
+    log.info("this training needs at least %s%s", sizes, more)

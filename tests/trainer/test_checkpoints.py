@@ -137,6 +137,17 @@ def test_every_so_often(store: Store) -> None:
     assert not any(never.is_due(after(number)) for number in range(1, 11))
 
 
+def test_a_run_that_makes_none_neither_reads_nor_deletes_any(store: Store) -> None:
+    kept = save(store, 1)
+    none = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0))
+
+    found = none.newest()
+    none.clear()
+
+    assert found is None
+    assert all(each.exists() for each in kept)
+
+
 def test_steps_count_beside_epochs(store: Store) -> None:
     every_fourth = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0, checkpoint_steps=4))
 

@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +73,9 @@ def test_inference_gets_exactly_the_stored_arrays(job: Folder) -> None:
     trained = job.run()
     inference = {"QTJ_WEIGHTS_URI": trained.weights.uri, "QTJ_WEIGHTS_SHA256": trained.weights.sha256}
     inferred = job.run(**inference)
+    not_finite = job.run("pass", LOOP.replace('report({"mean": ', 'report({"worst": np.nan, "mean": '), **inference)
+    unchecked = job.run(QTJ_WEIGHTS_URI=trained.weights.uri)
+    no_checksum = job.run(**inference | {"QTJ_WEIGHTS_SHA256": ""})
     other_shape = job.run("pass", LOOP.replace("np.zeros(3)", "np.zeros(4)"), **inference)
     unaware = job.run("pass", LOOP.replace("program.inferring", "False"), **inference)
 
@@ -80,6 +84,15 @@ def test_inference_gets_exactly_the_stored_arrays(job: Folder) -> None:
     assert (other_shape.code, len(other_shape.sentences)) == (1, 1), other_shape.errors
     assert "do not fit this program: array is float64 (3,) there and float64 (4,) here" in other_shape.error
     assert (unaware.code, "does not evaluate the stored weights" in unaware.error) == (1, True)
+    assert not_finite.error.startswith("the metric worst is nan, which is not a result")
+    assert (not_finite.code, not_finite.metrics) == (1, {})
+    assert (unchecked.code, unchecked.metrics) == (0, trained.metrics)
+    assert no_checksum.code == 1, "only a variable that is not there leaves the check out"
+
+    weights = Path(trained.weights.uri.removeprefix("file://"))
+    weights.write_bytes(weights.read_bytes() + b"!")
+    spoilt = job.run(**inference)
+    assert (spoilt.code, len(spoilt.sentences), "was changed since" in spoilt.error) == (1, 1, True)
 
 
 def test_a_changed_model_passes_over_the_checkpoints_of_the_other(job: Folder) -> None:
@@ -162,22 +175,8 @@ def test_all_workers_continue_from_the_checkpoint_that_the_leader_names(job: Fol
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        ("state = program.state(", "state = type('S', (), {})(); dict(", "epochs() was called before state(...)"),
-        ("if program.inferring", "program.state(w=1)\nif program.inferring", "state() can be called once"),
         ("losses=[]", "losses=set()", "losses has the type set, which cannot be stored"),
-        (
-            "epoch.steps(10)",
-            "epoch.steps(iter(range(10)))",
-            "cannot start in the middle of a range_iterator",
-        ),
         ("    print(f", "    epoch.report()\n    print(f", "epoch.report() was called twice in epoch 1"),
-        ("epoch.step(loss=", "epoch.step(loss='low' if step else ", "the loss is 'low', which is not a number"),
-        ("epochs=6", "epochs=6, checkpoint_steps=-1", "Program's argument checkpoint_steps is -1"),
-        (
-            "state.w -=",
-            "state.w = np.ones(2) if step == 9 else state.w -",
-            "w was float64 (3,) when training started",
-        ),
         ('{"mean": state.w.mean()})\n', '{"mean": "good"})\n', "the metric 'mean' is 'good', which is not a number"),
     ],
 )

@@ -110,15 +110,6 @@ def test_every_score_is_in_the_log(trainer: Trainer, tmp_path: Path) -> None:
     assert ended.errors.splitlines() == [f"epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
 
 
-def test_a_program_with_its_own_logging_has_each_line_once(trainer: Trainer, tmp_path: Path) -> None:
-    logs = "import logging, sys\nlogging.basicConfig(stream=sys.stdout, format='mine: %(message)s')\nstate ="
-
-    ended = run(trainer, tmp_path, replaced("state =", logs))
-
-    assert (ended.code, ended.errors) == (0, "")
-    assert ended.output.splitlines() == [f"mine: epoch {each}/3  loss 1.0000  fidelity 0.5000" for each in (1, 2, 3)]
-
-
 def test_only_the_leader_logs_epochs(trainer: Trainer, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(LOOP)
@@ -166,30 +157,6 @@ def test_an_inference_that_forgets_to_report_is_no_training_that_forgets_to_fini
     ended = run(trainer, tmp_path, evaluates, QTJ_WEIGHTS_URI=trained.weights.uri)
 
     assert (ended.code, NOT_FINISHED in ended.errors) == (0, False), ended.errors
-
-
-def test_steps_that_end_with_break_are_counted(trainer: Trainer, tmp_path: Path) -> None:
-    leaves = replaced("epoch.step(loss=1.0)", "epoch.step(loss=1.0)\n        if step == 4: break")
-
-    ended = run(trainer, tmp_path, leaves)
-
-    assert ended.code == 0, ended.errors
-    assert ended.metrics["mean"] == 15
-    assert (progress(ended).step, progress(ended).steps) == (15, 15)
-
-
-def test_an_epoch_that_is_left_counts_if_it_has_reported(trainer: Trainer, tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    reported = run(trainer, tmp_path / "a", replaced("fidelity=0.5)", "fidelity=0.5)\n    if epoch.number == 2: break"))
-    silent = run(
-        trainer, tmp_path / "b", replaced("    epoch.report", "    if epoch.number == 2: break\n    epoch.report")
-    )
-
-    assert (progress(reported).epoch, progress(reported).step) == (2, 20)
-    assert "training ended after 2 of 3 epochs" in reported.errors
-    assert (progress(silent).epoch, progress(silent).step) == (1, 20)
-    assert "training ended after 1 of 3 epochs" in silent.errors
 
 
 def test_a_traceback_of_a_program_starts_with_its_own_line(trainer: Trainer, tmp_path: Path) -> None:

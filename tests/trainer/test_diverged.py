@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qtj_trainer.arrays.diverged import check_number, check_weights
+from qtj_trainer.arrays.metrics import check_number, check_weights
 from qtj_trainer.errors import DivergedError
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.artifacts import arrays_from_bytes, arrays_to_bytes, store_object

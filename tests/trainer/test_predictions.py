@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from qtj_contract.predictions import Predictions
-from qtj_trainer.replica.inference_result import store_predictions
+from qtj_trainer.replica.termination import store_predictions
 from qtj_trainer.run.infer import predictions_of
 from qtj_trainer.workloads import WORKLOADS
 from qtj_trainer.workloads.fashion_mnist import FashionMnistOptions

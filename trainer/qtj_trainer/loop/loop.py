@@ -17,7 +17,7 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_trainer.arrays.diverged import check_number, check_weights
+from qtj_trainer.arrays.metrics import check_number, check_weights
 from qtj_trainer.errors import UserError
 from qtj_trainer.loop.batches import Batch, are_padded, batch_length, steps_per_epoch
 from qtj_trainer.loop.optimizer import learning_rate_at, optimizer_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.arrays.diverged import check_weights
+from qtj_trainer.arrays.metrics import check_weights
 from qtj_trainer.arrays.tree import Arrays, Description, array_types, describe, leaves, rebuild, variable_counts
 from qtj_trainer.errors import UserError
 from qtj_trainer.program.adapter import REMEDY

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.arrays.diverged import check_weights
+from qtj_trainer.arrays.metrics import check_weights
 from qtj_trainer.arrays.tree import describe, rebuild
 from qtj_trainer.errors import UserError
 from qtj_trainer.program.adapter import REMEDY

@@ -13,7 +13,7 @@ from qtj_contract.predictions import KEPT_PREDICTIONS, Predictions
 from qtj_trainer.arrays.metrics import finite
 from qtj_trainer.errors import UserError
 from qtj_trainer.replica.garbage import none_collected
-from qtj_trainer.replica.inference_result import report_inference, store_predictions
+from qtj_trainer.replica.termination import report_inference, store_predictions
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_from_bytes, read_verified

@@ -21,8 +21,7 @@ from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.evaluate import evaluate
-from qtj_trainer.run.training_run import Run, check_memory
-from qtj_trainer.run.workload_training import WorkloadTraining
+from qtj_trainer.run.training_run import Run, WorkloadTraining, check_memory
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads import Arrays, Split, Workload

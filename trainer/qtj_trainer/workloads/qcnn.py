@@ -187,11 +187,7 @@ class Qcnn(Workload):
             "qubit": np.tile(np.arange(options.qubits, dtype=np.int32), options.rounds),
             "label": np.where(np.abs(theta) <= np.pi / 2, 1, -1).astype(np.float32),
         }
-        cut = int(_TRAINING_SHARE * count)
-        return Split(
-            training={name: column[:cut] for name, column in columns.items()},
-            held_out={name: column[cut:] for name, column in columns.items()},
-        )
+        return Split.at(columns, _TRAINING_SHARE)
 
     def encode(self, examples: Arrays, options: QcnnOptions) -> Examples:
         """Returns one angle for each qubit of each example: generated examples have one angle that is not zero."""

@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.loop.batches import batches
-from qtj_trainer.run.undecodable import inputs_named
+from qtj_trainer.loop.batches import batches, inputs_named
 from qtj_trainer.workloads.images import Images, ImagesOptions
 from tests.trainer.processes import Trainer
 

@@ -142,9 +142,10 @@ def test_the_line_of_a_linear_regression_is_shown(trainer: Trainer, tmp_path: Pa
     assert len(values(events, "weights/line/bias")) == 2
     assert counts(events, "weights/line/kernel") == [4, 4]
     assert counts(events, "readouts/prediction") == [200, 200]
+    assert not [name for name in events.Tags()["tensors"] if name.startswith("step/")], "--log-every asks for these"
 
 
-@pytest.mark.parametrize(("role", "size"), [("workers", 2), ("devices", 3)])
+@pytest.mark.parametrize(("role", "size"), [("workers", 2), pytest.param("devices", 3, marks=pytest.mark.slow)])
 def test_histograms_have_the_examples_of_all_replicas(trainer: Trainer, tmp_path: Path, role: str, size: int) -> None:
     environment = {"QTJ_DEVICES": str(size)} if role == "devices" else {}
     small = ("train", "qcnn", "--qubits", "4", "--rounds", "8", "--epochs", "1", "--filters", "2", "--batch-size", "4")

@@ -1,7 +1,6 @@
 """Curves by step, which a real training writes with --log-every."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,11 +47,3 @@ def test_the_learning_rate_of_each_step_is_drawn(train: EventAccumulator) -> Non
 def test_the_attempt_and_the_circuit_are_drawn(train: EventAccumulator) -> None:
     assert values(train, "run/attempt") == [(3, 2), (6, 2)]
     assert "model/circuit/expectation" in train.Tags()["tensors"]
-
-
-def test_without_the_option_there_are_no_curves_by_step(trainer: Trainer, tmp_path: Path) -> None:
-    ended = trainer.run("train", "linear-regression", "--epochs", "1", "--artifacts", str(tmp_path))
-
-    assert ended.code == 0, ended.errors
-    [folder] = (tmp_path / "logs").iterdir()
-    assert not [name for name in read(folder / "train").Tags()["tensors"] if name.startswith("step/")]

@@ -183,7 +183,7 @@ def test_a_peer_that_has_stored_nothing_in_this_attempt_is_named_although_it_had
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qtj_trainer.replica.captures.PATIENCE", 0.5)
-    monkeypatch.setattr("qtj_trainer.replica.tracing.has_safe_traces", lambda: True)
+    monkeypatch.setattr("qtj_trainer.replica.captures.has_safe_traces", lambda: True)
     before = tmp_path / LOGS / "elapsed-0s"
     before.mkdir(parents=True)
     (before / "worker-1.xplane.pb").write_bytes(b"of the first attempt")
@@ -230,7 +230,7 @@ def test_a_follower_that_cannot_be_traced_safely_is_not_and_the_leader_says_so(
     with Captures(leader, asked, Position()) as leading, Captures(follower, asked, Position()) as following:
         for step in range(4):
             for each, is_safe in ((following, False), (leading, True)):
-                monkeypatch.setattr("qtj_trainer.replica.tracing.has_safe_traces", lambda answer=is_safe: answer)
+                monkeypatch.setattr("qtj_trainer.replica.captures.has_safe_traces", lambda answer=is_safe: answer)
                 each.reach(step, 0)
 
     why = "worker-1: a trace can end this process, because TensorFlow's tracer is not corrected"

@@ -102,6 +102,15 @@ def test_an_evaluator_reads_the_next_one_when_the_oldest_was_deleted(store: Stor
     assert found.position.step == 6
 
 
+def test_an_evaluator_changes_nothing_and_reads_none_of_another_training(store: Store, tmp_path: Path) -> None:
+    made_of(store).add(after(1), NUMBERS)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    assert made_of(store).after(0) is not None
+    assert made_of(store, seed=1).after(0) is None
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_steps_are_in_order_with_any_number_of_digits(store: Store) -> None:
     for step in (1_000_000_000, 999_999_999):
         made_of(store).add(Position(step, after(1).last, (0.5,)), NUMBERS)

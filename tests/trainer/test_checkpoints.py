@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from qtj_trainer.errors import TryAgainError, UserError
-from qtj_trainer.storage import Store, open_store
+from qtj_trainer.storage import Store
 from qtj_trainer.storage.files import FileStore
 from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads.options import Options
 from qtj_trainer.workloads.qcnn import QcnnOptions
-from tests.trainer.checkpoints import JOB, OPTIONS, STATE, Model, after, checkpoints, save
+from tests.trainer.checkpoints import OPTIONS, STATE, Model, after, checkpoints, save
 
 
 class Full(FileStore):
@@ -35,21 +35,6 @@ def test_a_checkpoint_is_read_as_it_was_stored(store: Store) -> None:
         assert (found.name, found.uri) == (name, store.uri(name))
         assert found.position == Position(11, after(3).last, (0.5, 0.25))
         assert [(each.dtype, each.tolist()) for each in found.state] == [(each.dtype, each.tolist()) for each in STATE]
-
-
-def test_the_last_two_are_kept(store: Store) -> None:
-    files = save(store, 1, 2, 3)
-
-    assert [file.exists() for file in files] == [False, True, True]
-
-
-def test_the_millionth_is_newer_than_the_one_before(store: Store) -> None:
-    save(store, 999_999, 1_000_000)
-
-    found = checkpoints(store, options=Options(epochs=1_000_000)).newest()
-
-    assert found is not None
-    assert found.position.epochs == 1_000_000
 
 
 def test_a_checkpoint_of_another_data_file_is_passed_over_with_that_reason(
@@ -120,15 +105,6 @@ def test_another_job_has_none(store: Store) -> None:
     assert checkpoints(store, "").newest() is None
 
 
-def test_clearing_takes_those_of_the_job_alone(store: Store) -> None:
-    mine, theirs = save(store, 1, 2)[-1], save(store, 1, uid="uid-2")[-1]
-
-    checkpoints(store).clear()
-
-    assert not mine.parent.exists()
-    assert theirs.exists()
-
-
 def test_every_so_often(store: Store) -> None:
     every_third = checkpoints(store, options=replace(OPTIONS, checkpoint_every=3))
     never = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0))
@@ -137,10 +113,15 @@ def test_every_so_often(store: Store) -> None:
     assert not any(never.is_due(after(number)) for number in range(1, 11))
 
 
-def test_steps_count_beside_epochs(store: Store) -> None:
-    every_fourth = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0, checkpoint_steps=4))
+def test_a_run_that_makes_none_neither_reads_nor_deletes_any(store: Store) -> None:
+    kept = save(store, 1)
+    none = checkpoints(store, options=replace(OPTIONS, checkpoint_every=0))
 
-    assert [step for step in range(1, 13) if every_fourth.is_due(Position(step))] == [4, 8, 12]
+    found = none.newest()
+    none.clear()
+
+    assert found is None
+    assert all(each.exists() for each in kept)
 
 
 def test_one_within_an_epoch_is_newer_than_the_epochs_end(store: Store) -> None:
@@ -182,18 +163,3 @@ def test_one_that_cannot_be_deleted_stops_nobody(store: Store, caplog: pytest.Lo
     attempt.clear()
 
     assert caplog.text.count("old checkpoints stay: cannot delete") == 2
-
-
-def test_a_follower_without_the_leaders_storage_says_what_to_do(store: Store, tmp_path: Path) -> None:
-    name = checkpoints(store).save(after(1), STATE)
-
-    with pytest.raises(UserError, match=r"which is not here: put the artifacts where all workers can read them"):
-        checkpoints(open_store(str(tmp_path / "other"))).read(name)
-
-
-def test_a_follower_that_reads_something_else_asks_for_another_run(store: Store) -> None:
-    file = save(store, 1)[0]
-    file.write_bytes(b"")
-
-    with pytest.raises(TryAgainError, match="is truncated or was changed: all have to start again"):
-        checkpoints(store).read(f"checkpoints/{JOB}/{file.name}")

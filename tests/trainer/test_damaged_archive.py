@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.workloads.table import read_npz
+from qtj_trainer.workloads.own_data import read_npz
 
 LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
 """What begins the entry of a member, and its line in the table of contents."""

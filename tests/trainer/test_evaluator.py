@@ -48,9 +48,10 @@ def job(trainer: Trainer, tmp_path: Path) -> Job:
     return Job(trainer, tmp_path)
 
 
-@pytest.fixture
-def stopped(job: Job) -> Job:
+@pytest.fixture(scope="module")
+def stopped(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Job:
     """A training that SIGTERM has ended: it has its last checkpoints and no result."""
+    job = Job(trainer, tmp_path_factory.mktemp("stopped"))
     leader = job.leader(*FOREVER)
     leader.wait_for("epoch       3/")
     leader.popen.terminate()
@@ -74,9 +75,9 @@ def progress_at(port: int) -> dict[str, Any]:
 
 
 def test_an_evaluator_evaluates_the_checkpoints_and_then_the_weights(job: Job) -> None:
-    evaluator = job.evaluator(*LINE, "--epochs", "500")
+    evaluator = job.evaluator(*LINE, "--epochs", "200")
     evaluator.wait_for("TensorFlow")
-    leader = job.leader(*LINE, "--epochs", "500")
+    leader = job.leader(*LINE, "--epochs", "200")
 
     trained, evaluated = leader.end(), evaluator.end()
 
@@ -130,14 +131,6 @@ def test_a_program_that_evaluates_nothing_is_refused_as_an_evaluator(trainer: Tr
     assert ended.sentences == [
         "error: this is the job's evaluator, and its program evaluates no checkpoints: remove the role Evaluator"
     ]
-
-
-def test_a_training_reports_its_number_of_devices(job: Job) -> None:
-    ended = job.leader(*LINE, "--epochs", "2", "--devices", "2").end()
-
-    assert ended.message
-    assert ended.message.progress
-    assert ended.message.progress.devices == 2
 
 
 def test_an_evaluator_takes_the_devices_that_it_is_given(stopped: Job) -> None:

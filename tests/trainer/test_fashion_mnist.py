@@ -92,5 +92,8 @@ def test_two_devices_compute_what_one_computes(trainer: Trainer, tmp_path: Path)
     assert "400 generated images, not Fashion-MNIST" in two.output
     assert losses(one) == pytest.approx(losses(two), abs=1e-2)
     assert two.metrics["accuracy"] > 0.5
+    assert two.message
+    assert two.message.progress
+    assert two.message.progress.devices == 2
     assert " examples/s" in two.output
     assert "trained 10 steps in " in two.output

@@ -1,6 +1,7 @@
 """A `fit` that is killed and continued in this process: the same bits as without the interruption."""
 
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,9 +33,7 @@ def told_by_us(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name.startswith("qtj_trainer")]
 
 
-@pytest.mark.parametrize(
-    "name", ["EarlyStopping", "LossScaleOptimizer (mixed precision)", "LSTM with stateful", "Nadam"]
-)
+@pytest.mark.parametrize("name", ["EarlyStopping", "LossScaleOptimizer (mixed precision)", "Nadam"])
 def test_it_ends_with_the_same_bits(name: str) -> None:
     assert continues(CASES[name])
 
@@ -147,6 +146,22 @@ def test_another_model_than_the_restored_one_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="fit trains another model than program"):
         Case("other").model().fit(np.ones((8, 3)), np.ones(8), callbacks=[fit.callback], verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "first", "sentence"),
+    [
+        (5, 0, "fit(epochs=5) has more epochs than Program(epochs=3): give both the same number"),
+        (3, 1, "fit starts epoch 2 after epoch 0: give it initial_epoch=0, which program.restore(model) returns"),
+    ],
+)
+def test_a_fit_that_disagrees_with_its_program_is_refused(
+    tmp_path: Path, epochs: int, first: int, sentence: str
+) -> None:
+    fit = Fit(Case("disagrees"), tmp_path, epochs=3)
+
+    with pytest.raises(UserError, match=f"^{re.escape(sentence)}"):
+        fit.model.fit(np.ones((8, 3)), np.ones(8), epochs=epochs, initial_epoch=first, callbacks=[fit.callback])
 
 
 def test_a_callback_of_two_fits_keeps_what_the_first_has_changed(tmp_path: Path) -> None:

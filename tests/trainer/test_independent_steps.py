@@ -10,8 +10,7 @@ from qtj_contract.memory import Circuits
 from qtj_trainer.loop.independent_steps import IndependentSteps
 from qtj_trainer.loop.loop import Numbers
 from qtj_trainer.loop.task import Task
-from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
-from qtj_trainer.workloads.whole_steps import takes_whole_steps
+from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions, takes_whole_steps
 from tests.trainer.processes import Trainer
 from tests.trainer.test_curves import QCNN, options_of
 

@@ -8,7 +8,7 @@ import pytest
 
 import qtj_contract as contract
 from qtj_contract.inference_result import result_uri
-from qtj_trainer.replica.inference_result import report_inference
+from qtj_trainer.replica.termination import report_inference
 from qtj_trainer.storage import open_store
 
 METRICS = {f"classAccuracy{number:03}": number / 1000 for number in range(300)}

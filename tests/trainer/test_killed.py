@@ -38,7 +38,6 @@ class Alone:
         resumed: The same job, run again.
         damaged: The same job, run again with its newest checkpoint truncated.
         another: Another job.
-        careless: The same job, told to make no checkpoints.
         folders: The artifacts of each.
     """
 
@@ -46,7 +45,6 @@ class Alone:
     resumed: Ended
     damaged: Ended
     another: Ended
-    careless: Ended
     folders: Mapping[str, Path]
 
 
@@ -56,7 +54,7 @@ def alone(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Alone:
     victim = start(trainer, root / "victim")
     victim.wait_for("epoch  3/")
     victim.kill()
-    folders = {name: root / name for name in ("resumed", "damaged", "another", "careless")}
+    folders = {name: root / name for name in ("resumed", "damaged", "another")}
     for folder in folders.values():
         shutil.copytree(root / "victim", folder)
     complete = [file for file in files_of(root / "victim") if file.suffix == ".npz" and file.name[0] != "."]
@@ -66,12 +64,11 @@ def alone(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Alone:
         start(trainer, folders["resumed"]),
         start(trainer, folders["damaged"]),
         start(trainer, folders["another"], uid="uid-2"),
-        start(trainer, folders["careless"], "--checkpoint-every", "0"),
     ]
     ended = [process.end() for process in processes]
-    assert [each.code for each in ended] == [0] * 4, [each.errors for each in ended]
-    resumed, damaged, another, careless = ended
-    return Alone(int(complete[-1].name[:9]) // STEPS, resumed, damaged, another, careless, folders)
+    assert [each.code for each in ended] == [0] * 3, [each.errors for each in ended]
+    resumed, damaged, another = ended
+    return Alone(int(complete[-1].name[:9]) // STEPS, resumed, damaged, another, folders)
 
 
 def test_a_killed_run_ends_as_if_nothing_had_happened(alone: Alone) -> None:
@@ -97,12 +94,6 @@ def test_another_job_starts_anew(alone: Alone) -> None:
     assert "resumed" not in alone.another.output
     assert epochs_in(alone.another.output) == list(range(1, EPOCHS + 1))
     assert files_of(alone.folders["another"])
-
-
-def test_without_checkpoints_a_run_starts_anew(alone: Alone) -> None:
-    assert "resumed" not in alone.careless.output
-    assert len(epochs_in(alone.careless.output)) == EPOCHS
-    assert int(files_of(alone.folders["careless"])[-1].name[:9]) == STEPS * alone.last
 
 
 def test_after_success_there_are_none(alone: Alone) -> None:

@@ -11,6 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from qtj_trainer.arrays.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
+from tests.trainer.test_tree import FakeTensor, torch
+
+__all__ = ["torch"]
 
 
 class Variable:
@@ -29,31 +32,6 @@ class Variable:
         return self.values
 
 
-class Tensor:
-    """A tensor of PyTorch, as far as anybody looks."""
-
-    def __init__(self, values: NDArray[Any], *, requires_grad: bool = False) -> None:
-        self.values, self.requires_grad = values, requires_grad
-
-    def detach(self) -> "Tensor":
-        return Tensor(self.values)
-
-    def cpu(self) -> "Tensor":
-        return self
-
-    def clone(self) -> "Tensor":
-        return Tensor(self.values.copy())
-
-    def numpy(self) -> NDArray[Any]:
-        return self.values
-
-    def copy_(self, other: "Tensor") -> None:
-        self.values[...] = other.values
-
-    def requires_grad_(self, on: bool) -> "Tensor":
-        return Tensor(self.values, requires_grad=on)
-
-
 @pytest.fixture(params=["tensorflow", "keras"])
 def framework(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A framework whose variables are the ones above."""
@@ -61,13 +39,6 @@ def framework(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     other = {"tensorflow": "keras", "keras": "tensorflow"}[request.param]
     monkeypatch.setitem(sys.modules, other, SimpleNamespace())
     return str(request.param)
-
-
-@pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch, which is not installed here."""
-    stand_in = SimpleNamespace(Tensor=Tensor, from_numpy=Tensor)
-    monkeypatch.setitem(sys.modules, "torch", stand_in)
 
 
 @pytest.mark.parametrize(
@@ -207,9 +178,8 @@ def test_a_variable_has_no_twin_with_other_numbers() -> None:
         separate_copy(variable, np.array([2.0, np.nan]))
 
 
-@pytest.mark.usefixtures("torch")
-def test_a_tensor_of_pytorch_is_copied_into_and_its_twin_is_trained_as_it_is() -> None:
-    tensor = Tensor(np.zeros(2), requires_grad=True)
+def test_a_tensor_of_pytorch_is_copied_into_and_its_twin_is_trained_as_it_is(torch: type[FakeTensor]) -> None:
+    tensor = torch(np.zeros(2), requires_grad=True)
 
     assert framework_of(tensor) == "torch"
     other = separate_copy(tensor, np.zeros(2))
@@ -217,12 +187,12 @@ def test_a_tensor_of_pytorch_is_copied_into_and_its_twin_is_trained_as_it_is() -
 
     assert to_numpy(tensor).tolist() == [1, 2]
     assert (other.values.tolist(), other.requires_grad) == ([0, 0], True)
-    assert separate_copy(Tensor(np.zeros(2)), np.zeros(2)).requires_grad is False
+    assert separate_copy(torch(np.zeros(2)), np.zeros(2)).requires_grad is False
 
 
 @pytest.mark.usefixtures("torch")
 def test_a_new_tensor_of_pytorch_shares_no_memory_with_the_stored_numbers() -> None:
-    stored = np.zeros(2)
+    stored = np.zeros(2, np.float32)
 
     made = from_numpy("torch", stored)
     made.values[0] = 1

@@ -1,5 +1,6 @@
 """`qtj_trainer.load`: what a run has trained, for new data."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,9 +67,13 @@ def test_a_model_of_ones_own_gets_its_weights(trainer: Trainer, tmp_path: Path) 
         load(place, dense(units=2))
 
 
-def test_arrays_come_by_name_or_in_a_tree_like_theirs(trainer: Trainer, tmp_path: Path) -> None:
-    place = run(trainer, tmp_path, LOOP)
+@pytest.fixture(scope="module")
+def place(programs: Trainer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a loop has stored."""
+    return run(programs, tmp_path_factory.mktemp("loop"), LOOP)
 
+
+def test_arrays_come_by_name_or_in_a_tree_like_theirs(place: str) -> None:
     by_name, tree = load(place), load(place, [np.zeros(2), np.zeros(3)])
 
     assert [array.tolist() for array in by_name.values()] == [[0, 0], [1, 1, 1]]
@@ -83,10 +88,10 @@ def test_arrays_come_by_name_or_in_a_tree_like_theirs(trainer: Trainer, tmp_path
     ],
 )
 def test_what_is_missing_or_was_changed_is_named(
-    trainer: Trainer, tmp_path: Path, damage: Callable[[Path], None], words: str
+    place: str, tmp_path: Path, damage: Callable[[Path], None], words: str
 ) -> None:
-    place = run(trainer, tmp_path, LOOP)
-    damage(Path(place))
+    run = shutil.copytree(place, tmp_path / "run")
+    damage(run)
 
     with pytest.raises(UserError, match=words):
-        load(place)
+        load(str(run))

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qtj_trainer.arrays.diverged import check_number, check_weights
-from qtj_trainer.arrays.metrics import finite, number_of, numbers
+from qtj_trainer.arrays.metrics import check_number, check_weights, finite, number_of, numbers
 from qtj_trainer.errors import DivergedError, UserError
 from qtj_trainer.stored.position import Epoch, Gradient, Position
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from qtj_contract.predictions import Predictions
+from qtj_trainer.replica.termination import store_predictions
 from qtj_trainer.run.infer import predictions_of
-from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.workloads import WORKLOADS
 from qtj_trainer.workloads.fashion_mnist import FashionMnistOptions
 from qtj_trainer.workloads.linear_regression import LinearRegressionOptions

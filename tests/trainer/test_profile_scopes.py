@@ -1,11 +1,9 @@
 """What a profile of a training shows: named parts of each step."""
 
-from pathlib import Path
-
 import pytest
-from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
 from tests.trainer.processes import Trainer
+from tests.trainer.test_profiles import names_in
 
 PROGRAM = """
 import sys
@@ -41,11 +39,6 @@ def names(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> set[str
     assert ended.code == 0, ended.errors
     [file] = folder.glob("plugins/profile/*/*.xplane.pb")
     return names_in(file)
-
-
-def names_in(profile: Path) -> set[str]:
-    space = xplane_pb2.XSpace.FromString(profile.read_bytes())
-    return {event.name for plane in space.planes for event in plane.event_metadata.values()}
 
 
 @pytest.mark.parametrize("scope", ["data", "engine", "exchange", "optimizer"])

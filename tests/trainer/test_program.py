@@ -33,17 +33,6 @@ def all_steps_reported(ended: Ended) -> bool:
     return ended.message.progress.step == ended.message.progress.steps
 
 
-def test_a_program_without_the_helper_trains_too(trainer: Trainer, tmp_path: Path) -> None:
-    plain = tmp_path / "plain.py"
-    lines = [line for line in EXAMPLE.read_text().splitlines() if "rogram" not in line or "model.fit" in line]
-    fit = [line.replace("initial_epoch=first, callbacks=[program.callback()], ", "") for line in lines]
-    plain.write_text("\n".join(fit))
-
-    ended = [process.end() for process in trainer.start_programs(2, plain, TF_USE_LEGACY_KERAS="1")]
-
-    assert [epochs_in(each.output) for each in ended] == [[1, 2, 3, 4, 5]] * 2
-
-
 def test_two_workers_store_weights_and_a_termination_message(trainer: Trainer, tmp_path: Path) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
     leader, follower = [process.end() for process in trainer.start_programs(2, EXAMPLE, **environment)]
@@ -65,9 +54,11 @@ def test_two_workers_train_their_own_circuit_and_inference_evaluates_its_weights
     trainer: Trainer, tmp_path: Path
 ) -> None:
     environment = {"QTJ_ARTIFACTS_URI": str(tmp_path), "QTJ_JOB_UID": "uid-1"}
-    leader, follower = [process.end() for process in trainer.start_programs(2, CIRCUIT, **environment)]
+    circuit = tmp_path / "circuit.py"
+    circuit.write_text(CIRCUIT.read_text().replace("EPOCHS = 15", "EPOCHS = 6"))  # as well, in less time
+    leader, follower = [process.end() for process in trainer.start_programs(2, circuit, **environment)]
     evaluated = {"QTJ_WEIGHTS_URI": leader.weights.uri, "QTJ_WEIGHTS_SHA256": leader.weights.sha256}
-    inferred = trainer.start_program(CIRCUIT, **environment, **evaluated).end()
+    inferred = trainer.start_program(circuit, **environment, **evaluated).end()
 
     assert (leader.code, follower.code, inferred.code) == (0, 0, 0), leader.errors + follower.errors + inferred.errors
     assert leader.metrics["accuracy"] > 0.9
@@ -75,21 +66,6 @@ def test_two_workers_train_their_own_circuit_and_inference_evaluates_its_weights
     assert "48 gates fused into" in leader.output
     files = {path.name.split(".", 1)[1] for path in tmp_path.glob("weights/*.*.*")}
     assert {name.removeprefix("pqc.") for name in files} == {"inference.json", "cirq.json", "qasm"}
-
-
-def test_a_killed_program_continues_after_its_last_epoch(trainer: Trainer, slow: Path, tmp_path: Path) -> None:
-    victim = start(trainer, slow, tmp_path / "a")
-    victim.wait_for("Epoch 4/60")
-    victim.kill()
-    stored = len(list((tmp_path / "a").glob("checkpoints/uid-1/*.npz")))
-
-    resumed = start(trainer, slow, tmp_path / "a").end()
-    whole = start(trainer, slow, tmp_path / "b").end()
-
-    assert stored > 0
-    assert epochs_in(resumed.output)[0] >= 4
-    assert epochs_in(resumed.output)[-1] == epochs_in(whole.output)[-1] == 60
-    assert resumed.metrics == pytest.approx(whole.metrics, abs=1e-4)
 
 
 def test_a_program_whose_peer_dies_asks_for_another_run(trainer: Trainer, slow: Path, tmp_path: Path) -> None:
@@ -155,41 +131,45 @@ def inference_of(trained: Ended) -> dict[str, str]:
     return {"QTJ_WEIGHTS_URI": trained.weights.uri, "QTJ_WEIGHTS_SHA256": trained.weights.sha256}
 
 
-@pytest.mark.parametrize("source", [EXAMPLE.read_text(), KERAS_3], ids=["keras 2", "keras 3"])
-def test_inference_evaluates_the_stored_weights(trainer: Trainer, tmp_path: Path, source: str) -> None:
-    trained = run(trainer, tmp_path, source)
-    evaluated = run(trainer, tmp_path, source, **inference_of(trained))
-    weights = Path(trained.weights.uri.removeprefix("file://"))
-    weights.write_bytes(weights.read_bytes() + b"!")
-    spoilt = run(trainer, tmp_path, source, **inference_of(trained))
-    unchecked = run(trainer, tmp_path, source, QTJ_WEIGHTS_URI=trained.weights.uri)
-    no_checksum = run(trainer, tmp_path, source, **inference_of(trained) | {"QTJ_WEIGHTS_SHA256": ""})
+@pytest.fixture(scope="module", params=[EXAMPLE.read_text(), KERAS_3], ids=["keras 2", "keras 3"])
+def trained(
+    request: pytest.FixtureRequest, trainer: Trainer, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Ended]:
+    """A program, and its training without an interruption."""
+    ended = run(trainer, tmp_path_factory.mktemp("whole"), request.param)
+    assert ended.code == 0, ended.errors
+    return request.param, ended
 
-    assert (trained.code, evaluated.code) == (0, 0), trained.errors + evaluated.errors
-    assert all_steps_reported(trained)
+
+def test_inference_evaluates_the_stored_weights(trainer: Trainer, tmp_path: Path, trained: tuple[str, Ended]) -> None:
+    source, whole = trained
+
+    evaluated = run(trainer, tmp_path, source, **inference_of(whole))
+
+    assert evaluated.code == 0, evaluated.errors
+    assert all_steps_reported(whole)
     assert epochs_in(evaluated.output) == []
-    assert evaluated.metrics == pytest.approx(trained.metrics)
+    assert evaluated.metrics == pytest.approx(whole.metrics)
     assert evaluated.message is not None
     assert evaluated.message.weights is None
-    assert (spoilt.code, len(spoilt.sentences)) == (1, 1)
-    assert "was changed since" in spoilt.error
-    assert unchecked.code == 0, unchecked.errors
-    assert unchecked.metrics == evaluated.metrics
-    assert no_checksum.code == 1, "only a variable that is not there leaves the check out"
 
 
-def test_a_keras_3_model_continues_after_its_last_epoch(trainer: Trainer, tmp_path: Path) -> None:
-    stops = KERAS_3.replace("callbacks=[", "callbacks=[keras.callbacks.LambdaCallback(on_epoch_begin=stop), ").replace(
-        "import keras", "import os\nimport keras\nstop = lambda epoch, logs: epoch == 2 and os._exit(75)"
+def test_a_killed_program_continues_after_its_last_epoch(
+    trainer: Trainer, tmp_path: Path, trained: tuple[str, Ended]
+) -> None:
+    source, whole = trained
+    fit = source[source.index("model.fit(") : source.index("program.finish(model")]
+    kills = f"import os\nkill = lambda epoch, logs: epoch == 2 and os.kill(os.getpid(), 9)\n{fit}".replace(
+        "callbacks=[", "callbacks=[(keras if 'keras' in globals() else tf.keras).callbacks.LambdaCallback(kill), "
     )
-    stopped = run(trainer, tmp_path, stops)
-    resumed = run(trainer, tmp_path, KERAS_3)
-    (tmp_path / "b").mkdir()
-    whole = run(trainer, tmp_path / "b", KERAS_3)
 
-    assert stopped.code == 75, stopped.errors
-    assert (epochs_in(stopped.output), epochs_in(resumed.output)) == ([1, 2], [3])
-    assert resumed.metrics["mse"] == pytest.approx(whole.metrics["mse"], rel=0.1)  # but for the order of examples
+    killed = run(trainer, tmp_path, source.replace(fit, kills))
+    resumed = run(trainer, tmp_path, source)
+
+    assert killed.code == -9, killed.errors
+    assert epochs_in(resumed.output) == epochs_in(whole.output)[2:]
+    rough = 0.1 if source == KERAS_3 else 0  # for the order of its examples, which is drawn anew
+    assert resumed.metrics["mse"] == pytest.approx(whole.metrics["mse"], rel=rough, abs=1e-4)
 
 
 def test_a_program_that_does_not_evaluate_is_refused_before_it_trains(trainer: Trainer, tmp_path: Path) -> None:
@@ -202,23 +182,11 @@ def test_a_program_that_does_not_evaluate_is_refused_before_it_trains(trainer: T
     assert epochs_in(ended.output) == []
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "sentence"),
-    [
-        ("first = program.restore(model)", "first = 0", "callback() was called before restore(model)"),
-        ("Program(epochs=3)", "Program(epochs=-2)", "Program's argument epochs is -2: it must be at least 1"),
-        ('finish(model, {"mse":', 'finish(model, {"note": "good", "mse":', "the metric 'note' is 'good'"),
-        ('model.compile("adam", loss="mse")', "", "the model has no optimizer"),
-        ("if program.inferring:", "if True:", "load() is for inference"),
-    ],
-)  # fmt: skip
-def test_a_mistake_with_the_helper_is_one_sentence(
-    trainer: Trainer, tmp_path: Path, right: str, wrong: str, sentence: str
-) -> None:
-    ended = run(trainer, tmp_path, KERAS_3.replace(right, wrong))
+def test_a_mistake_with_the_helper_is_one_sentence(trainer: Trainer, tmp_path: Path) -> None:
+    ended = run(trainer, tmp_path, KERAS_3.replace('model.compile("adam", loss="mse")', ""))
 
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert sentence in ended.error
+    assert "the model has no optimizer" in ended.error
 
 
 def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer: Trainer, tmp_path: Path) -> None:
@@ -232,7 +200,9 @@ def test_a_keras_3_model_on_several_workers_is_refused_before_it_trains(trainer:
     assert all("a Keras 3 model trains in one process on one device" in each.error for each in ended)
 
 
-@pytest.mark.parametrize("alone", ["first = program.restore(model)\n", "first = 0\n"])
+@pytest.mark.parametrize(
+    "alone", ["first = program.restore(model)\n", pytest.param("first = 0\n", marks=pytest.mark.slow)]
+)
 def test_a_keras_3_model_on_jax_is_refused_in_one_sentence(trainer: Trainer, tmp_path: Path, alone: str) -> None:
     source = KERAS_3.replace("first = program.restore(model)\n", alone)
     ended = run(

@@ -1,7 +1,6 @@
 """A program whose job has its result, and which is run again: nothing is left of its checkpoints."""
 
 from tests.trainer.loops import LOOP, Folder
-from tools.background import tf_configs
 
 KILLED = LOOP.replace(
     "program.finish(", "import os\nprogram._training.clear = lambda: os.kill(os.getpid(), 9)\nprogram.finish("
@@ -19,13 +18,3 @@ def test_checkpoints_that_outlived_the_result_are_deleted_by_the_next_run(job: F
     assert again.message
     assert again.message.weights
     assert job.stored("checkpoints/*/*") == []
-
-
-def test_they_are_the_leaders_to_delete(job: Folder) -> None:
-    job.run("pass", KILLED)
-    follower = tf_configs(worker=2)["worker", 1]
-
-    ended = job.run(TF_CONFIG=follower)
-
-    assert (ended.code, ended.message) == (0, None), ended.errors
-    assert len(job.stored("checkpoints/uid-1/*")) == 2

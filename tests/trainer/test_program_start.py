@@ -1,6 +1,5 @@
 """What a user's program checks before it trains, and how it waits for the other replicas."""
 
-import socket
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
@@ -36,35 +35,6 @@ def test_artifacts_that_cannot_be_written_end_a_program_before_it_trains(job: Fo
     assert ended.sentences == [f"error: {ended.error}"]
     assert ended.error.startswith("cannot write artifacts to")
     assert ended.cpu_seconds < AT_ONCE
-
-
-def test_only_the_leader_needs_artifacts_that_it_can_write(job: Folder) -> None:
-    job.path.mkdir()
-    (job.path / "file").touch()
-    own = {("worker", 0): str(job.path / "artifacts"), ("worker", 1): f"{job.path}/file/below"}
-    workers = [job.start(TF_CONFIG=each, QTJ_ARTIFACTS_URI=own[who]) for who, each in tf_configs(worker=2).items()]
-
-    assert [each.end().code for each in workers] == [0, 0]
-
-
-def test_an_inference_writes_nothing_to_the_artifacts(job: Folder) -> None:
-    trained = job.run()
-    (job.path / "file").touch()
-
-    inferred = job.run(QTJ_WEIGHTS_URI=trained.weights.uri, QTJ_ARTIFACTS_URI=f"{job.path}/file/below")
-
-    assert inferred.code == 0, inferred.errors
-    assert inferred.metrics == trained.metrics
-
-
-def test_a_profiler_port_that_is_taken_ends_a_program_before_it_trains(job: Folder) -> None:
-    with socket.create_server(("", 0)) as taken:
-        port = taken.getsockname()[1]
-        ended = job.run("print(step)", QTJ_PROFILER_PORT=str(port))
-
-    assert (ended.code, ended.output, len(ended.sentences)) == (1, "", 1), ended.errors
-    assert ended.error.startswith(f"cannot listen on port {port} ")
-    assert ended.error.endswith("set QTJ_PROFILER_PORT to a free one")
 
 
 @pytest.mark.parametrize("index", [0, 1], ids=["leader", "follower"])

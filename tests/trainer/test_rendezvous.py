@@ -14,8 +14,7 @@ import pytest
 
 from qtj_trainer.errors import TrainerError, UserError
 from qtj_trainer.replicate.cluster import Cluster, Member
-from qtj_trainer.replicate.rendezvous import meet
-from qtj_trainer.replicate.terms import Terms
+from qtj_trainer.replicate.rendezvous import Terms, meet
 from tools.background import free_ports, listens, wait_until
 
 T = TypeVar("T")

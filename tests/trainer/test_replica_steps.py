@@ -129,16 +129,6 @@ def test_a_port_for_its_peers_that_is_in_use_is_named_before_it_waits_for_them(t
     )
 
 
-@pytest.mark.parametrize("port", ["http", "-1", "65536", "80.5", " 80"])
-@pytest.mark.parametrize("name", [contract.Env.METRICS_PORT, contract.Env.PROFILER_PORT])
-def test_a_port_that_is_none_is_quoted(tmp_path: Path, name: contract.Env, port: str) -> None:
-    one = replica(tmp_path, {name: port})
-
-    with pytest.raises(UserError) as refused:
-        one.check() if name == contract.Env.PROFILER_PORT else one.serve(contract.Progress(epoch=0))
-    assert str(refused.value) == f"{name} is {port!r}: it must be a port number"
-
-
 def test_progress_is_kept_where_no_port_is_named(tmp_path: Path) -> None:
     one = replica(tmp_path)
 

@@ -8,7 +8,7 @@ import pytest
 SCRIPT = """
 import numpy as np
 import tensorflow as tf
-from qtj_trainer.program.replicas import put, read_together, separate
+from qtj_trainer.program.keras_variables import put, read_together, separate
 
 (processor,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * 2)

@@ -9,8 +9,7 @@ import pytest
 
 import qtj_contract as contract
 from qtj_contract.predictions import Predictions
-from qtj_trainer.report.report import store_report, stored_report
-from qtj_trainer.report.stored_progress import StoredProgress
+from qtj_trainer.report.report import StoredProgress, store_report, stored_report
 from qtj_trainer.storage import Store, open_store
 from tests.cli.html_page import Page
 from tests.trainer.loops import Folder

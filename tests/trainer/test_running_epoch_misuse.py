@@ -136,17 +136,23 @@ def test_the_line_of_an_epoch_has_its_numbers(desk: Desk, caplog: pytest.LogCapt
     ]
 
 
-def test_a_result_of_fewer_epochs_is_explained(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("reports", "counted"), [(True, 2), (False, 1)])
+def test_a_result_of_fewer_epochs_is_explained(
+    desk: Desk, caplog: pytest.LogCaptureFixture, counted: int, *, reports: bool
+) -> None:
+    """The epoch that is left counts if it has reported."""
     caplog.set_level(logging.INFO, "qtj_trainer")
     training = desk.training(State(w=np.zeros(2)), epochs=3)
     for epoch in running_epochs(training):
         steps_of(epoch)
         if epoch.number == 2:
-            epoch.report()
+            if reports:
+                epoch.report()
             break
     training.log_early_end()
 
-    assert caplog.messages[-1] == "training ended after 2 of 3 epochs"
+    assert (training.telemetry.progress.epoch, training.telemetry.progress.step) == (counted, 6)
+    assert caplog.messages[-1] == f"training ended after {counted} of 3 epochs"
 
 
 def test_a_result_of_all_epochs_needs_no_explanation(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:

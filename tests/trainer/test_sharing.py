@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qtj_trainer.arrays.sharing import shared_parts
 from qtj_trainer.arrays.tree import State
 from qtj_trainer.errors import UserError
-from qtj_trainer.program.array_state import ArrayState
+from qtj_trainer.program.array_state import ArrayState, shared_parts
 from tests.trainer.test_tree import FakeAdam, FakeTensor, Moments, module
 
 

@@ -21,20 +21,6 @@ class FakeOptimizer:
         self.variables = [np.zeros(1), *variables]
 
 
-def test_an_optimizer_that_is_built_after_the_start_is_refused_at_the_first_checkpoint() -> None:
-    optimizer = FakeOptimizer()
-    state = ArrayState(State(w=np.zeros(2), optimizer={"adam": optimizer}))
-    optimizer.variables.append(np.zeros(2))
-
-    with pytest.raises(UserError) as refused:
-        state.state()
-
-    assert str(refused.value) == (
-        "optimizer/adam has 2 variables now, and had 1 when training started: build it before program.state(), an"
-        " optimizer of Keras with optimizer.build(variables)"
-    )
-
-
 def test_variables_that_are_not_here_are_no_match() -> None:
     built, fresh = FakeOptimizer(np.ones(2)), FakeOptimizer()
 

@@ -7,8 +7,7 @@ import pytest
 
 import qtj_contract as contract
 from qtj_trainer.replica.telemetry import Telemetry
-from qtj_trainer.step_clock import StepClock
-from qtj_trainer.step_times import RecentSteps
+from qtj_trainer.step_clock import RecentSteps, StepClock
 from tests.trainer.processes import Trainer
 from tests.trainer.sleeping_worker import sleeping_program
 from tests.trainer.test_telemetry import get

@@ -156,19 +156,3 @@ def test_answers_that_are_always_cut_off_ask_for_another_run(moody_server: list[
 
     with pytest.raises(TryAgainError, match="gs://b did not answer"):
         read_from_moody(QUICKLY.with_timeout(0.1))
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
-def test_a_long_outage_asks_for_another_run(moody_server: list[int]) -> None:
-    moody_server += [503] * 1000
-
-    with pytest.raises(TryAgainError, match="gs://b did not answer"):
-        read_from_moody(QUICKLY.with_timeout(0.1))
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see moody_server
-def test_a_missing_permission_is_named(moody_server: list[int]) -> None:
-    moody_server += [403]
-
-    with pytest.raises(UserError, match=r"no permission to read gs://b/a/x from gs://b: grant roles/storage\.object"):
-        read_from_moody(QUICKLY)

@@ -6,8 +6,7 @@ import pytest
 
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
-from qtj_trainer.run.training_run import Run
-from qtj_trainer.run.workload_training import WorkloadTraining
+from qtj_trainer.run.training_run import Run, WorkloadTraining
 from qtj_trainer.stored.checkpoints import Checkpoint
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.tensorboard.event_files import Board

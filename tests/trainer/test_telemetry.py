@@ -103,7 +103,7 @@ def test_a_taken_port_is_named() -> None:
         check_free(port, contract.Env.PROFILER_PORT)
 
 
-@pytest.mark.parametrize("text", ["http", "-1", "65536"])
+@pytest.mark.parametrize("text", ["http", "-1", "65536", "80.5", " 80"])
 def test_a_port_that_is_none_is_quoted(text: str) -> None:
     with pytest.raises(UserError, match=f"QTJ_METRICS_PORT is '{text}'"):
         port_from({"QTJ_METRICS_PORT": text}, contract.Env.METRICS_PORT)

@@ -46,8 +46,9 @@ class TensorBoard:
 
 
 @pytest.fixture
-def workers(trainer: Trainer, tmp_path: Path) -> Iterator[list[Process]]:
-    workers = trainer.start_cluster(2, "train", "qcnn", *FOREVER, "--artifacts", str(tmp_path))
+def workers(request: pytest.FixtureRequest, trainer: Trainer, tmp_path: Path) -> Iterator[list[Process]]:
+    count = getattr(request, "param", 1)
+    workers = trainer.start_cluster(count, "train", "qcnn", *FOREVER, "--artifacts", str(tmp_path))
     yield workers
     for worker in workers:
         worker.kill()
@@ -79,6 +80,7 @@ def test_tensorboard_shows_the_curves_of_a_training(board: TensorBoard) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("workers", [2], indirect=True)
 def test_tensorboard_takes_a_profile_of_both_workers(
     board: TensorBoard, workers: list[Process], tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qtj_trainer.replicate.terms import difference
+from qtj_trainer.replicate.rendezvous import difference
 from tests.trainer.processes import Ended, Trainer
 from tools.background import tf_configs
 

@@ -55,5 +55,6 @@ def test_a_tensorflow_that_does_not_call_what_is_replaced_is_not_corrected(
     assert output(MENDED, tensorflow(tmp_path, library)) == "False False\n"
 
 
+@pytest.mark.slow
 def test_a_tensorflow_of_the_older_abi_serves_no_profiles() -> None:
     assert "port 1 serves no profiles: a profile can kill a process with TensorFlow" in output(SERVED)

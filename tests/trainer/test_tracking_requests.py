@@ -4,9 +4,8 @@ import pytest
 
 from qtj_trainer.errors import UserError
 from qtj_trainer.tracking.content import Description
-from qtj_trainer.tracking.mlflow import MlflowRun
+from qtj_trainer.tracking.mlflow import MlflowRun, experiment_of, mlflow_of
 from qtj_trainer.tracking.requests import RefusedError, UnreachableError
-from qtj_trainer.tracking.settings import experiment_of, mlflow_of
 from tests.trainer.odd_servers import answering
 from tools.background import free_ports
 

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,13 +77,11 @@ def alone(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
 
 
 @pytest.fixture
-def pair(trainer: Trainer, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
+def pair(trainer: Trainer, tmp_path: Path) -> tuple[Process, Process]:
     """Two workers in the middle of their training, the leader first."""
     leader, follower = trainer.start_cluster(2, "train", "qcnn", *FOREVER, "--artifacts", str(tmp_path))
     leader.wait_for("epoch       2/")
-    yield leader, follower
-    leader.kill()
-    follower.kill()
+    return leader, follower
 
 
 def losses(process: Ended) -> list[float]:
@@ -218,7 +215,9 @@ def test_another_job_trains_from_the_start(trainer: Trainer, tmp_path: Path) -> 
     assert json.loads((tmp_path / "result.json").read_text())["jobUid"] == "uid-2"
 
 
-def test_every_replica_can_be_watched(pair: tuple[Process, Process]) -> None:
+def test_every_replica_can_be_watched_and_one_that_is_killed_makes_the_other_ask_for_another_run(
+    pair: tuple[Process, Process],
+) -> None:
     for process in pair:
         with urlopen(f"http://127.0.0.1:{process.environment['QTJ_METRICS_PORT']}{contract.PROGRESS_PATH}") as answer:
             progress = contract.Progress.parse(answer.read().decode())
@@ -231,10 +230,7 @@ def test_every_replica_can_be_watched(pair: tuple[Process, Process]) -> None:
         assert progress.validation_loss is not None
         assert listens(int(process.environment["QTJ_PROFILER_PORT"])) is (compiler() is not None)
 
-
-def test_a_killed_worker_makes_the_other_ask_for_another_run(pair: tuple[Process, Process]) -> None:
     survivor, victim = pair
-
     victim.popen.kill()
 
     ended = survivor.end()

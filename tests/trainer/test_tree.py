@@ -127,13 +127,11 @@ def test_a_generator_of_numpy_draws_on() -> None:
 class FakeTensor:
     """As much of a tensor of PyTorch as is asked of one: it cannot be had for this test without 2 GB of CUDA."""
 
-    requires_grad = False
-
-    def __init__(self, values: Any) -> None:
-        self.values = np.asarray(values, np.float32)
+    def __init__(self, values: Any, *, requires_grad: bool = False) -> None:
+        self.values, self.requires_grad = np.asarray(values, np.float32), requires_grad
 
     def detach(self) -> Self:
-        return self.view()
+        return self.view().requires_grad_(False)
 
     def view(self) -> Self:
         """Returns another tensor of the same memory."""
@@ -144,7 +142,8 @@ class FakeTensor:
     def clone(self) -> Self:
         return type(self)(self.values.copy())
 
-    def requires_grad_(self, _: bool) -> Self:
+    def requires_grad_(self, on: bool) -> Self:
+        self.requires_grad = on
         return self
 
     def untyped_storage(self) -> Self:

@@ -101,10 +101,10 @@ def program(trainer: Trainer, folder: Path, source: str) -> Start:
     return start
 
 
-def test_an_own_loop_has_the_same_digits(trainer: Trainer, tmp_path: Path) -> None:
+def test_an_own_loop_has_the_same_digits(programs: Trainer, tmp_path: Path) -> None:
     slow = LOOP.replace("HERE", "import time; time.sleep(0.02)").replace("Epoch {epoch.number}", "{epoch.number}/6  ")
 
-    alone, changed = undisturbed_and_changed(program(trainer.alone, tmp_path, slow), 6)
+    alone, changed = undisturbed_and_changed(program(programs, tmp_path, slow), 6)
 
     assert changed.weights.sha256 == alone.weights.sha256
 

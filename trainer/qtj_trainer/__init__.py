@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
         return load
     if name != "Program":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from qtj_trainer.program.process_owner import owns_process
+    from qtj_trainer.program.running_code import owns_process
     from qtj_trainer.replica.signals import block_sigterm
 
     if owns_process(os.environ):

@@ -37,7 +37,7 @@ _MODULES = (
     "qtj_trainer.replicate.strategy",  # this imports TensorFlow
     "qtj_simulator.noise.layer", "qtj_simulator.pqc", "qtj_simulator.qasm",
     "qtj_trainer.circuits", "qtj_trainer.loop.coordinated", "qtj_trainer.loop.independent_steps",
-    "qtj_trainer.loop.synchronous", "qtj_trainer.run.outcome", "qtj_trainer.run.undecodable",
+    "qtj_trainer.loop.synchronous", "qtj_trainer.run.outcome",
     "qtj_trainer.tensorboard.circuit_picture", "qtj_trainer.tensorboard.event_files",
     "qtj_trainer.tensorboard.model_summary", "qtj_trainer.tensorboard.summaries", "qtj_trainer.weights",
     "pydantic.type_adapter", "sympy.tensor.tensor", "tensorboard.summary.v2",  # by libraries, at their first use

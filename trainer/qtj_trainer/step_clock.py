@@ -12,16 +12,18 @@ import sys
 import sysconfig
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from statistics import median
 from types import FrameType
+from typing import NamedTuple
 
-from qtj_contract import Heartbeat
+from qtj_contract import Heartbeat, StepTimes
 from qtj_trainer.exchange_clock import exchange_seconds
-from qtj_trainer.step_times import RecentSteps
 
-__all__ = ["StepClock"]
+__all__ = ["RecentSteps", "StepClock"]
 
 _DUMPED_AFTER = 0.9
 """The part of the deadline after which stacks are written: at its end, the operator ends the process."""
@@ -33,6 +35,16 @@ _PLACE_AFTER = 5.0
 """Seconds without a step after which the place of the main thread is told."""
 
 _LIBRARIES = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
+
+
+_WINDOW = 60.0
+"""Seconds of steps that are kept: a replica that is slow for a moment is not slow in their median."""
+
+_FEWEST = 20
+"""Samples that are kept in any case, however long a step is."""
+
+_SAMPLE = 0.25
+"""Seconds of a sample: shorter steps are added up."""
 
 
 class StepClock:
@@ -114,3 +126,55 @@ def _place() -> str:
 def _is_own(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     return not file.startswith((*_LIBRARIES, "<")) and "qtj_trainer" not in file
+
+
+class _Sample(NamedTuple):
+    seconds: float
+    waited: float
+    steps: int
+
+
+class RecentSteps:
+    """How long the last steps took, and how much of it this process did not wait for its peers.
+
+    The caller leaves out steps in which something else happened.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[_Sample] = deque()
+        self._span = 0.0
+        self._open = _Sample(0.0, 0.0, 0)
+
+    def add(self, seconds: float, waited: float, steps: int = 1) -> None:
+        """Adds steps that have ended.
+
+        Args:
+            seconds: How long they took together.
+            waited: Seconds of these in which the process waited for its peers.
+            steps: How many there were.
+        """
+        seconds = max(seconds, 0.0)
+        waited = min(max(waited, 0.0), seconds)
+        before = self._open
+        self._open = _Sample(before.seconds + seconds, before.waited + waited, before.steps + steps)
+        if self._open.seconds >= _SAMPLE:
+            self._keep(self._open)
+            self._open = _Sample(0.0, 0.0, 0)
+
+    def _keep(self, sample: _Sample) -> None:
+        self._samples.append(sample)
+        self._span += sample.seconds
+        while len(self._samples) > _FEWEST and self._span - self._samples[0].seconds >= _WINDOW:
+            self._span -= self._samples.popleft().seconds
+
+    def times(self) -> StepTimes | None:
+        """Returns the medians; None before the first sample. Another thread may call it."""
+        samples = tuple(self._samples)
+        if not samples:
+            return None
+        return StepTimes(
+            seconds=median(each.seconds / each.steps for each in samples),
+            own=median((each.seconds - each.waited) / each.steps for each in samples),
+            steps=sum(each.steps for each in samples),
+            span=sum(each.seconds for each in samples),
+        )

@@ -10,6 +10,7 @@ as Keras' optimizers, and pytrees of JAX.
 """
 
 import sys
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from copy import copy, deepcopy
 from types import SimpleNamespace
@@ -18,14 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.arrays.containers import (
-    container_kind,
-    empty_like_stored,
-    fill_dict,
-    is_plain,
-    known_base,
-    stored_type,
-)
 from qtj_trainer.arrays.leaves import framework_of, from_numpy, is_weak, put, separate_copy, to_numpy
 from qtj_trainer.errors import UserError
 
@@ -56,6 +49,15 @@ _OPAQUE = "state_dict"
 
 _VARIABLES = "variables"
 """The kind of objects with variables. They have none before they are built."""
+
+_PLAIN = (type(None), bool, int, float, str)
+_DICTS = (dict, OrderedDict, defaultdict, Counter)
+_MADE_ANEW = {each.__name__: each for each in (OrderedDict, Counter)}
+"""Kinds of dict that need nothing but their items. A new `defaultdict` would lack its default."""
+
+_BASES = (dict, list, tuple, int, float, str, np.ndarray)
+"""A subclass of one of them may hold more than it shows, or change what it is given: `Counter.update` adds. So each one
+that is known is named here, and all others are refused."""
 
 
 class State(SimpleNamespace):
@@ -107,7 +109,7 @@ def rebuild(
         return _restored(description, arrays, like, is_separate=path in separate)
     kind, existing = _node_parts(like)
     if kind != description["kind"]:
-        like, existing = empty_like_stored(description.get("type")), {}
+        like, existing = _empty_like_stored(description.get("type")), {}
     if kind == _VARIABLES and len(existing) != len(description["items"]):
         raise ValueError(f"{path or 'it'} has {len(description['items'])} variables there and {len(existing)} here")
     parts = {
@@ -163,7 +165,7 @@ def variable_counts(description: Description, path: str = "") -> dict[str, int]:
 
 
 def _described(tree: object, path: str, arrays: Arrays) -> Description:
-    if is_plain(tree):
+    if _is_plain(tree):
         return {"value": tree}
     if framework := framework_of(tree):
         return _stored(tree, path or "array", framework, arrays)
@@ -174,11 +176,11 @@ def _described(tree: object, path: str, arrays: Arrays) -> Description:
         if not isinstance(key, str | int):
             raise UserError(f"{path or 'the state'} has the key {key!r}: a key must be a string or a whole number")
     items = [[key, _described(part, path_of(path, key), arrays)] for key, part in parts.items()]
-    return {"kind": kind, "items": items, **stored_type(tree)}
+    return {"kind": kind, "items": items, **_stored_type(tree)}
 
 
 def _remedy(tree: object) -> str:
-    if base := known_base(tree):
+    if base := _known_base(tree):
         return f"of which only the {base} in it could be stored: give a plain {base}"
     return "which cannot be stored: give arrays, numbers, and dicts and lists of them"
 
@@ -228,7 +230,7 @@ def _node_parts(tree: Any) -> tuple[str, _Parts]:
     """Returns the kind of a node and its parts; both empty if it is not a node."""
     if isinstance(tree, State):
         return "state", vars(tree)
-    match kind := container_kind(tree):
+    match kind := _container_kind(tree):
         case "dict":
             return kind, tree
         case "tuple":
@@ -256,7 +258,7 @@ def _node_from(kind: str, parts: _Parts, like: Any) -> Any:
         case "dict" if like is None:
             return parts
         case "dict":
-            fill_dict(like, parts)
+            _fill_dict(like, parts)
         case "list" if like is None:
             return list(parts.values())
         case "list":
@@ -297,3 +299,47 @@ def _jax_children(tree: object) -> Any:
     tools = sys.modules["jax"].tree_util
     children, structure = tools.tree_flatten(tree, is_leaf=lambda each: each is not tree)
     return None if tools.treedef_is_leaf(structure) else (children, structure)
+
+
+def _is_plain(value: object) -> bool:
+    """Returns whether JSON holds all of a value."""
+    return type(value) in _PLAIN
+
+
+def _container_kind(tree: object) -> str:
+    """Returns "dict", "list" or "tuple" for a known container; "" for everything else."""
+    kind = type(tree)
+    if kind in _DICTS:
+        return "dict"
+    if kind is list:
+        return "list"
+    return "tuple" if kind is tuple or _is_named_tuple(tree) else ""
+
+
+def _known_base(value: object) -> str:
+    """Returns the name of the known type of which a value has an unknown subclass; "" if there is none."""
+    return next((base.__name__ for base in _BASES if isinstance(value, base)), "")
+
+
+def _stored_type(tree: object) -> dict[str, str]:
+    """Returns what a description says of a kind of dict, so that it can be made anew where a list has grown by it."""
+    name = type(tree).__name__
+    return {"type": name} if _MADE_ANEW.get(name) is type(tree) else {}
+
+
+def _empty_like_stored(name: str | None) -> dict[Any, Any] | None:
+    """Returns a new dict of a stored type; None for another type."""
+    kind = _MADE_ANEW.get(name or "")
+    return kind() if kind else None
+
+
+def _fill_dict(like: dict[Any, Any], parts: dict[Any, Any]) -> None:
+    """Sets the items of a dict to exactly these, in their order."""
+    like.clear()
+    for key, part in parts.items():
+        like[key] = part  # noqa: PERF403  Counter's own update and | do not set
+
+
+def _is_named_tuple(tree: object) -> bool:
+    """A class of its own may give its named tuples further attributes."""
+    return isinstance(tree, tuple) and hasattr(tree, "_fields") and not getattr(tree, "__dict__", None)

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from qtj_trainer.loop.loop import assign
 from qtj_trainer.loop.synchronous import Synchronous
 from qtj_trainer.loop.task import Task
-from qtj_trainer.loop.variables import assign
 
 __all__ = ["IndependentSteps", "of_first"]
 

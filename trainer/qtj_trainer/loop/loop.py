@@ -6,8 +6,10 @@ The strategy decides who takes a step: all replicas together (`Synchronous`), or
 chooses (`Coordinated`).
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,22 +17,31 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-from qtj_trainer.arrays.diverged import check_number, check_weights
+from qtj_trainer.arrays.metrics import check_number, check_weights
 from qtj_trainer.errors import UserError
 from qtj_trainer.loop.batches import Batch, are_padded, batch_length, steps_per_epoch
 from qtj_trainer.loop.optimizer import learning_rate_at, optimizer_of
 from qtj_trainer.loop.readouts import all_readouts, in_places
 from qtj_trainer.loop.step_report import Layout, Measured
 from qtj_trainer.loop.stopping import best_of, has_stopped
-from qtj_trainer.loop.stopwatch import Stopwatch
 from qtj_trainer.loop.task import Task
-from qtj_trainer.loop.variables import assign, changed, named
 from qtj_trainer.step_clock import StepClock
 from qtj_trainer.stored.checkpoints import State
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.workloads import Examples
 
-__all__ = ["Boundary", "Loop", "Numbers", "Report", "Scored", "gradient_statistics"]
+__all__ = [
+    "Boundary",
+    "Loop",
+    "Numbers",
+    "Report",
+    "Scored",
+    "Stopwatch",
+    "assign",
+    "changed",
+    "gradient_statistics",
+    "named",
+]
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -306,3 +317,47 @@ def gradient_statistics(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
 def _moments(gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     mean = tf.reduce_mean(gradient)
     return mean, tf.reduce_mean(tf.math.squared_difference(gradient, mean))
+
+
+class Stopwatch:
+    """Measures from its start, or from the last call of `restart`."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Starts at zero."""
+        self._began = time.perf_counter()
+
+    def seconds(self) -> float:
+        """Returns the seconds since the start, without pauses."""
+        return time.perf_counter() - self._began
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leaves out the time of the block."""
+        began = time.perf_counter()
+        yield
+        self._began += time.perf_counter() - began
+
+
+def changed(model: tf_keras.Model) -> list[tf.Variable]:
+    """Returns a model's variables that training changes. Frozen layers are loaded from their source at each start."""
+    layers = [layer for layer in model.submodules if isinstance(layer, tf_keras.layers.Layer)]
+    frozen = {id(each) for layer in layers if not layer.trainable for each in layer.variables}
+    return [each for each in model.variables if id(each) not in frozen]
+
+
+def named(model: tf_keras.Model) -> list[tuple[str, tf.Variable]]:
+    """Returns the trained variables, by layer and name: variables of different filters may have the same name."""
+    return [
+        (f"{layer.name}/{variable.name.rpartition('/')[2].partition(':')[0]}", variable)
+        for layer in model.layers
+        for variable in layer.trainable_variables
+    ]
+
+
+def assign(variables: Sequence[tf.Variable], values: State) -> None:
+    """Gives each variable its value."""
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)

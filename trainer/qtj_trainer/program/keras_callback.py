@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import tf_keras
 
 from qtj_trainer.errors import UserError
-from qtj_trainer.program.epoch_place import EpochPlace
+from qtj_trainer.program.keras_place import EpochPlace
 from qtj_trainer.program.keras_siblings import calling_list
 from qtj_trainer.stored.position import Epoch
 from qtj_trainer.weights import is_of_keras_2

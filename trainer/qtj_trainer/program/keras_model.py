@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_trainer.arrays.diverged import check_weights
+from qtj_trainer.arrays.metrics import check_weights
 from qtj_trainer.arrays.tree import describe, rebuild
 from qtj_trainer.errors import UserError
 from qtj_trainer.program.adapter import REMEDY
@@ -120,7 +120,7 @@ class KerasModel:
 
     def newest(self, checkpoints: Checkpoints, cluster: Cluster) -> Checkpoint | None:
         """Returns the newest checkpoint, the same in all processes."""
-        from qtj_trainer.program.agreement import agree
+        from qtj_trainer.replicate.strategy import agree
 
         del cluster  # the model's strategy connects the processes
         newest = checkpoints.newest()
@@ -130,7 +130,7 @@ class KerasModel:
     def read_together(self) -> None:
         """Reads for `state` the variables of which each replica has its own value. All processes have to call it."""
         if not self._is_coordinated and self.model.distribute_strategy.num_replicas_in_sync > 1:
-            from qtj_trainer.program.replicas import read_together, separate
+            from qtj_trainer.program.keras_variables import read_together, separate
 
             strategy = self.model.distribute_strategy
             self._of_replicas = read_together(separate(self._named(), strategy), strategy)
@@ -279,7 +279,7 @@ class KerasModel:
         if rows is None:
             variable.assign(value)
             return
-        from qtj_trainer.program.replicas import put
+        from qtj_trainer.program.keras_variables import put
 
         put(variable, rows, self.model.distribute_strategy)
 

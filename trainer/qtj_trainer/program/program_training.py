@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import qtj_contract as contract
-from qtj_trainer.arrays.diverged import check_number
-from qtj_trainer.arrays.metrics import number_of, numbers
+from qtj_trainer.arrays.metrics import check_number, number_of, numbers
 from qtj_trainer.exchange_clock import time_exchanges
 from qtj_trainer.program.adapter import REMEDY, Adapter
 from qtj_trainer.program.keras_model import KerasModel

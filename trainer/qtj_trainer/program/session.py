@@ -19,17 +19,15 @@ from qtj_contract.predictions import Predictions
 from qtj_trainer.errors import TrainerError
 from qtj_trainer.program.folder_lock import release
 from qtj_trainer.program.own_source import place_of, running_source
-from qtj_trainer.program.process_owner import owns_process
+from qtj_trainer.program.running_code import owns_process
 from qtj_trainer.program.source_record import SourceRecord
-from qtj_trainer.replica.inference_result import report_inference
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop, exit_interrupted, exit_now
-from qtj_trainer.replica.termination import report_error
+from qtj_trainer.replica.termination import report_error, report_inference, store_predictions
 from qtj_trainer.storage import read_uri
 from qtj_trainer.stored.artifacts import Address, read_verified
 from qtj_trainer.stored.checkpoints import has_checkpoints
 from qtj_trainer.stored.extension import RESUME, extension_of
-from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.tracer import patch_tracer
 
 __all__ = ["Session", "show_log"]

@@ -10,25 +10,28 @@ the artifacts. A capture never ends a training: whatever goes wrong is recorded,
 """
 
 import logging
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import qtj_contract as contract
 from qtj_contract.captures import LONGEST_SECONDS, STEPS, seconds_of
-from qtj_trainer.errors import TrainerError, UserError
+from qtj_trainer.errors import TrainerError, UserError, cause_of
 from qtj_trainer.replica.capture_files import CaptureFiles
 from qtj_trainer.replica.profile_requests import ProfileRequests
 from qtj_trainer.replica.replica import Replica
-from qtj_trainer.replica.tracing import Trace, TraceError
 from qtj_trainer.replicate.cluster import Member
 from qtj_trainer.stored.position import Position
 from qtj_trainer.stored.run_name import run_name
+from qtj_trainer.tracer import has_safe_traces
 
 __all__ = ["PATIENCE", "Captures", "planned_captures"]
 
@@ -52,6 +55,55 @@ def planned_captures(replica: Replica) -> Sequence[contract.Capture]:
             f"{contract.Env.PROFILER_CAPTURES}: {problem}: write for example"
             ' [{"step": 100, "steps": 5}, {"elapsed": "10m", "duration": "2s"}]'
         ) from problem
+
+
+class TraceError(Exception):
+    """There is no trace. The message is the reason."""
+
+
+class Trace:
+    """A running trace of this process by TensorFlow's profiler, from one step boundary to a later one."""
+
+    def __init__(self, *, exchanges: bool) -> None:
+        """Starts it.
+
+        Args:
+            exchanges: Whether the process exchanges tensors with others, by which a trace can end it; see `tracer`.
+
+        Raises:
+            TraceError: If the process cannot be traced, another trace of it is running, or the disk is full.
+        """
+        if obstacle := _obstacle(exchanges=exchanges):
+            raise TraceError(obstacle)
+        import tensorflow as tf
+
+        self._profiler = tf.profiler.experimental
+        self._folder = _temporary_folder()
+        try:
+            self._profiler.start(self._folder.name)
+        except Exception as problem:
+            self._folder.cleanup()
+            raise TraceError(_reason(problem)) from problem
+
+    def stop(self) -> bytes:
+        """Ends it, and returns the profile.
+
+        Raises:
+            TraceError: If TensorFlow has none.
+        """
+        try:
+            self._profiler.stop()
+            [file] = Path(self._folder.name).glob("plugins/profile/*/*.xplane.pb")
+            return file.read_bytes()
+        except Exception as problem:
+            raise TraceError(_reason(problem)) from problem
+        finally:
+            self._folder.cleanup()
+
+    def discard(self) -> None:
+        """Ends it without a profile."""
+        self._profiler.stop(save=False)
+        self._folder.cleanup()
 
 
 @dataclass(slots=True)
@@ -248,3 +300,24 @@ def _is_past(capture: contract.Capture, start: Position) -> bool:
 
 def _name_of(member: Member | None) -> str:
     return f"{member.role}-{member.index}" if member else "worker-0"
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="qtj-capture-", ignore_cleanup_errors=True)
+    except OSError as problem:
+        why = f"a profile needs a temporary folder ({cause_of(problem)})"
+        raise TraceError(f"{why}: make room, or set TMPDIR to a folder this process may write to") from problem
+
+
+def _obstacle(*, exchanges: bool) -> str:
+    """Returns why this process cannot be traced; empty if it can."""
+    if "tensorflow" not in sys.modules:
+        return "the program does not use TensorFlow"
+    if exchanges and not has_safe_traces():
+        return "a trace can end this process, because TensorFlow's tracer is not corrected"
+    return ""
+
+
+def _reason(problem: Exception) -> str:
+    return f"TensorFlow's profiler: {' '.join(str(problem).split()) or type(problem).__name__}"

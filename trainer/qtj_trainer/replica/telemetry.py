@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 import qtj_contract as contract
 from qtj_trainer.errors import UserError, cause_of
 from qtj_trainer.listening import listening
-from qtj_trainer.replica.profile_endpoint import answer_profile
+from qtj_trainer.replica.profile_requests import answer_profile
 from qtj_trainer.step_clock import StepClock
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from qtj_trainer.errors import TrainerError
 from qtj_trainer.storage import MissingObjectError, Store
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.tracking.content import Description, Point, Study, described, numbers_of
-from qtj_trainer.tracking.mlflow import MlflowRun
-from qtj_trainer.tracking.settings import experiment_of, mlflow_of
+from qtj_trainer.tracking.mlflow import MlflowRun, experiment_of, mlflow_of
 from qtj_trainer.tracking.tracker import Tracker
 
 __all__ = ["About", "Tracked"]

@@ -18,7 +18,7 @@ import qtj_contract as contract
 from qtj_trainer.errors import DivergedError, StoppedError
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.tracked import About
-from qtj_trainer.report.stored_progress import StoredProgress
+from qtj_trainer.report.report import StoredProgress
 from qtj_trainer.stored.checkpoints import Checkpoint, Checkpoints, State
 from qtj_trainer.stored.position import Epoch, Position
 from qtj_trainer.stored.progress_log import log_progress, logged_epochs

@@ -19,7 +19,7 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from math import inf
 from queue import SimpleQueue
@@ -30,9 +30,8 @@ from qtj_contract.values import decoded
 from qtj_trainer.errors import TryAgainError, UserError, cause_of
 from qtj_trainer.listening import listening
 from qtj_trainer.replicate.cluster import Cluster, Member
-from qtj_trainer.replicate.terms import Terms, difference
 
-__all__ = ["broadcast_from_leader", "meet"]
+__all__ = ["Terms", "broadcast_from_leader", "difference", "meet"]
 
 _HERE = b"here "
 _GO = b"go "
@@ -45,8 +44,18 @@ _TIMEOUT = 5.0
 """Seconds that one attempt may take."""
 _PATIENCE = 10.0
 """Seconds until the leader logs which processes are missing."""
+_LONGEST = 60
+"""Characters of a term that are shown, at most."""
+_ABSENT = "the default"
 
 log = logging.getLogger("qtj_trainer")
+
+Terms = Mapping[str, object]
+"""What must be equal in all workers, as JSON values by the names that users know.
+
+Each step averages the gradients of all workers. With other data or options in one worker, training would still finish,
+but with weights that no record describes.
+"""
 
 
 def meet(cluster: Cluster, message: str = "", terms: Terms | None = None) -> str:
@@ -234,3 +243,22 @@ class _Server(ThreadingTCPServer):
         super().__init__(("", port), handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening(port)
+
+
+def difference(leader: Terms, follower: Terms) -> str:
+    """Returns how a follower's terms differ, as a text that follows its name; empty if they do not.
+
+    Args:
+        leader: The terms of the leader.
+        follower: The terms of the follower.
+    """
+    names = [name for name in {**leader, **follower} if _shown(leader, name) != _shown(follower, name)]
+    parts = [f"{name} {_shown(follower, name)} where the leader has {_shown(leader, name)}" for name in names]
+    return f"has {', '.join(parts)}: give all workers the same arguments and the same data" if parts else ""
+
+
+def _shown(terms: Terms, name: str) -> str:
+    if name not in terms:
+        return _ABSENT
+    text = json.dumps(terms[name])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

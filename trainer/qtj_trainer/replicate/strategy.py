@@ -20,8 +20,7 @@ from qtj_contract.printable import reason_of
 from qtj_trainer.errors import DivergedError, TryAgainError, UserError
 from qtj_trainer.exchange_clock import time_exchanges
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.replicate.rendezvous import meet
-from qtj_trainer.replicate.terms import Terms
+from qtj_trainer.replicate.rendezvous import Terms, meet
 from qtj_trainer.tracer import patch_tracer, serve_profiles
 
 patch_tracer()
@@ -31,6 +30,7 @@ import tensorflow as tf  # noqa: E402  the tracer is patched before
 time_exchanges()
 
 __all__ = [
+    "agree",
     "diverging_together",
     "is_of_worker",
     "leave_together",
@@ -230,3 +230,14 @@ def _tpu_strategy() -> tf.distribute.Strategy:
 def _meet(strategy: tf.distribute.Strategy) -> None:
     everyone = tf.function(lambda: strategy.run(lambda: tf.constant(1.0)), autograph=False)
     strategy.reduce(tf.distribute.ReduceOp.SUM, everyone(), axis=None)
+
+
+def agree(step: int, strategy: tf.distribute.Strategy) -> None:
+    """Raises UserError unless all processes have found a checkpoint of the same step. Nothing else checks this."""
+    if strategy.num_replicas_in_sync == 1:
+        return
+    moments = tf.constant([step, step * step], tf.int64)
+    mine = tf.function(lambda: strategy.run(lambda: tf.identity(moments)), autograph=False)  # a value for each replica
+    total, squares = strategy.reduce(tf.distribute.ReduceOp.SUM, mine(), axis=None).numpy()
+    if squares * strategy.num_replicas_in_sync != total * total:
+        raise UserError("the workers find different checkpoints: put the artifacts where all of them can read them")

@@ -18,8 +18,7 @@ import qtj_contract as contract
 from qtj_trainer.errors import StoppedError, TryAgainError, UserError
 from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replicate.cluster import Cluster
-from qtj_trainer.run.resources import check_memory
-from qtj_trainer.run.training_run import Run
+from qtj_trainer.run.training_run import Run, check_memory
 from qtj_trainer.stored.artifacts import Address, Result, read_verified
 from qtj_trainer.stored.checkpoints import Checkpoint
 from qtj_trainer.stored.run_name import run_name
@@ -70,7 +69,7 @@ def evaluate(run: Run) -> Result:
     with none_collected():
         loop = _loop(run)
 
-    from qtj_trainer.run.undecodable import inputs_named
+    from qtj_trainer.loop.batches import inputs_named
     from qtj_trainer.tensorboard.event_files import Board
 
     name = run_name(run.replica.environment)

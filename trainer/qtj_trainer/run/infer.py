@@ -13,11 +13,10 @@ from qtj_contract.predictions import KEPT_PREDICTIONS, Predictions
 from qtj_trainer.arrays.metrics import finite
 from qtj_trainer.errors import UserError
 from qtj_trainer.replica.garbage import none_collected
-from qtj_trainer.replica.inference_result import report_inference
+from qtj_trainer.replica.termination import report_inference, store_predictions
 from qtj_trainer.replicate.cluster import Cluster
 from qtj_trainer.storage import open_store
 from qtj_trainer.stored.artifacts import Address, Record, Result, arrays_from_bytes, read_verified
-from qtj_trainer.stored.predictions import store_predictions
 from qtj_trainer.workloads import WORKLOADS, Arrays, Workload
 
 if TYPE_CHECKING:
@@ -85,9 +84,8 @@ def _predict(
     workload: Workload, options: "Options", weights: bytes, held_out: Arrays
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     with none_collected():
-        from qtj_trainer.loop.batches import Batch, batches, steps_per_epoch
+        from qtj_trainer.loop.batches import Batch, batches, inputs_named, steps_per_epoch
         from qtj_trainer.replicate.strategy import start_tensorflow
-        from qtj_trainer.run.undecodable import inputs_named
         from qtj_trainer.weights import load_weights
 
         start_tensorflow(Cluster.alone())

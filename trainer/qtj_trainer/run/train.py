@@ -21,9 +21,7 @@ from qtj_trainer.replica.garbage import none_collected
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 from qtj_trainer.run.evaluate import evaluate
-from qtj_trainer.run.resources import check_memory
-from qtj_trainer.run.training_run import Run
-from qtj_trainer.run.workload_training import WorkloadTraining
+from qtj_trainer.run.training_run import Run, WorkloadTraining, check_memory
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.stored.position import Position
 from qtj_trainer.workloads import Arrays, Split, Workload
@@ -92,8 +90,8 @@ def _train_and_store(run: Run) -> None:
     replica.serve(training.progress(newest.position if newest else Position()), "loading TensorFlow")
 
     with none_collected():
+        from qtj_trainer.loop.batches import inputs_named
         from qtj_trainer.replicate.strategy import diverging_together, leave_together, peers_watched, start_tensorflow
-        from qtj_trainer.run.undecodable import inputs_named
 
         telemetry.activity = "connecting" if replica.cluster.size > 1 else "preparing"
         message = newest.name if newest else ""

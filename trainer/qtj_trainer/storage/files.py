@@ -56,12 +56,7 @@ class FileStore:
 
     def list(self, folder: str) -> Sequence[str]:
         """See `Store.list`."""
-        try:
-            return sorted(f"{folder}/{path.name}" for path in self._path(folder).iterdir())
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as problem:
-            raise self._unreadable(folder, problem) from problem
+        return [f"{folder}/{path.name}" for path in self._paths(folder)]
 
     def versions(self, folder: str) -> Mapping[str, str]:
         """See `Store.versions`. A write makes another file, and the number of the one before may be used again."""
@@ -82,12 +77,7 @@ class FileStore:
 
     def folders(self, folder: str) -> Sequence[str]:
         """See `Store.folders`."""
-        try:
-            return sorted(f"{folder}/{path.name}" for path in self._path(folder).iterdir() if path.is_dir())
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as problem:
-            raise self._unreadable(folder, problem) from problem
+        return [f"{folder}/{path.name}" for path in self._paths(folder) if path.is_dir()]
 
     def delete(self, name: str) -> None:
         """See `Store.delete`. A folder is deleted with its last object."""
@@ -104,6 +94,15 @@ class FileStore:
 
     def _path(self, name: str) -> Path:
         return self._root / name
+
+    def _paths(self, folder: str) -> Sequence[Path]:
+        """Returns what is directly in a folder, in order; nothing if there is no such folder."""
+        try:
+            return sorted(self._path(folder).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as problem:
+            raise self._unreadable(folder, problem) from problem
 
     def _unreadable(self, name: str, problem: OSError) -> UserError:
         return UserError(f"cannot read {self.uri(name)} ({problem.strerror}): check its permissions")

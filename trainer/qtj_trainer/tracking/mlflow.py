@@ -4,15 +4,19 @@ The server knows what it has got. So a run that is opened, also after a failure 
 step of each metric, and only what comes after it is sent.
 """
 
+import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from qtj_trainer.tracking.content import Description, Point
-from qtj_trainer.tracking.parent import PARENT, finish_parent, parent_of
-from qtj_trainer.tracking.requests import NOT_MLFLOW, Api, RefusedError, UnreachableError
+from qtj_contract import TRACKING
+from qtj_trainer.errors import UserError
+from qtj_trainer.tracking.content import Description, Point, Study
+from qtj_trainer.tracking.requests import API, NOT_MLFLOW, Api, RefusedError, UnreachableError
 
-__all__ = ["MlflowRun"]
+__all__ = ["MlflowRun", "experiment_of", "mlflow_of"]
 
 _RUN = "qtj.run"
 """The tag by which a run is found again."""
@@ -25,6 +29,15 @@ _LONGEST_VALUE = 500
 
 _MISSING = "RESOURCE_DOES_NOT_EXIST"
 _TAKEN = "RESOURCE_ALREADY_EXISTS"
+
+
+_PARENT = "mlflow.parentRunId"
+"""The tag by which MLflow shows a run below another one."""
+
+_STUDY = "qtj.study"
+"""The tag by which the parent of a study is found again."""
+
+_URI = "MLFLOW_TRACKING_URI"
 
 
 class MlflowRun:
@@ -98,14 +111,14 @@ class MlflowRun:
         """Puts the run below that of its study, if it is a trial."""
         if self._description.study is None:
             return
-        parent = parent_of(self._api, self._found, self._description.study, milliseconds)
-        self._post("runs/set-tag", run_id=self._id, key=PARENT, value=parent)
+        parent = _parent_of(self._api, self._found, self._description.study, milliseconds)
+        self._post("runs/set-tag", run_id=self._id, key=_PARENT, value=parent)
         if is_over:
-            finish_parent(self._api, parent, milliseconds)
+            self._post("runs/update", run_id=parent, status="FINISHED", end_time=milliseconds)
 
     def _begin(self, identity: str, parameters: Sequence[Mapping[str, str]], tags: Sequence[Mapping[str, str]]) -> None:
         """Sends the parameters, which cannot be changed later, and the tags of this attempt."""
-        for few in _parts(parameters, _MOST_PARAMETERS):
+        for few in _chunks(parameters, _MOST_PARAMETERS):
             self._post("runs/log-batch", run_id=identity, params=few)
         if tags:
             self._post("runs/update", run_id=identity, status="RUNNING")
@@ -136,7 +149,7 @@ class MlflowRun:
 
     def _log(self, points: Sequence[Point]) -> None:
         metrics = [each for point in points for each in self._news_of(point)]
-        for few in _parts(metrics, _MOST_METRICS):
+        for few in _chunks(metrics, _MOST_METRICS):
             self._post("runs/log-batch", run_id=self._id, metrics=few)
             self._steps |= {each["key"]: each["step"] for each in few}
 
@@ -173,6 +186,73 @@ def _key(name: str) -> str:
     return "/".join(part for part in parts if part.strip(". ")) or "_"
 
 
-def _parts(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+def _chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), most):
         yield items[start : start + most]
+
+
+def _parent_of(api: Api, experiment: str, study: Study, milliseconds: int) -> str:
+    """Returns the id of the run of a study, which has its trials below it; creates it if nobody has.
+
+    MLflow has no names for runs that are given once, so two trials that start together may each create a parent. All
+    trials choose the same one of them, the first by time and id, when they begin and again at their end, and delete the
+    others. So in the end there is one, without anything that trials would have to agree on before.
+    """
+    if not (known := _known(api, experiment, study)):
+        tags = [{"key": _STUDY, "value": study.identity}]
+        fields = {"experiment_id": experiment, "run_name": study.name, "start_time": milliseconds, "tags": tags}
+        created = api.post("runs/create", fields)["run"]["info"]["run_id"]
+        known = _known(api, experiment, study) or [created]
+    for other in known[1:]:
+        with suppress(RefusedError):  # somebody else has deleted it
+            api.post("runs/delete", {"run_id": other})
+    return known[0]
+
+
+def _known(api: Api, experiment: str, study: Study) -> Sequence[str]:
+    """Returns the ids of the runs that were created for a study, the first one first."""
+    text = study.identity.replace("'", "")
+    wanted = {"experiment_ids": [experiment], "filter": f"tags.`{_STUDY}` = '{text}'"}
+    infos: list[dict[str, Any]] = [each["info"] for each in api.post("runs/search", wanted).get("runs") or ()]
+    return [each["run_id"] for each in sorted(infos, key=lambda each: (int(each["start_time"]), each["run_id"]))]
+
+
+def mlflow_of(environment: Mapping[str, str]) -> Api | None:
+    """Returns MLflow, if the environment asks for it.
+
+    Raises:
+        UserError: It asks for something else, or does not say where MLflow is.
+    """
+    asked = environment.get(TRACKING, "").strip()
+    if not asked:
+        return None
+    if asked.lower() != "mlflow":
+        raise UserError(f"{TRACKING} is {asked!a}: it must be mlflow, or not set")
+    parts = _parts(environment.get(_URI, "").strip())
+    if parts is None:
+        raise UserError(f"{TRACKING} is mlflow, and {_URI} names no server: set it to http://HOST:PORT or https://HOST")
+    place = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    user = unquote(parts.username or environment.get("MLFLOW_TRACKING_USERNAME", ""))
+    password = unquote(parts.password or environment.get("MLFLOW_TRACKING_PASSWORD", ""))
+    authorization = _authorization(user, password, environment.get("MLFLOW_TRACKING_TOKEN", ""))
+    return Api(f"{place}/{API}", authorization, environment.get("MLFLOW_TRACKING_SERVER_CERT_PATH", ""))
+
+
+def experiment_of(environment: Mapping[str, str]) -> tuple[str, str]:
+    """Returns the id of the experiment, which may be empty, and its name."""
+    name = environment.get("MLFLOW_EXPERIMENT_NAME") or "Default"
+    return environment.get("MLFLOW_EXPERIMENT_ID", ""), name
+
+
+def _parts(uri: str) -> SplitResult | None:
+    """Returns the parts of an address of HTTP; None for anything else."""
+    with suppress(ValueError):
+        parts = urlsplit(uri)
+        return parts if parts.scheme in {"http", "https"} and parts.hostname else None
+    return None
+
+
+def _authorization(user: str, password: str, token: str) -> str:
+    if user:
+        return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+    return f"Bearer {token}" if token else ""

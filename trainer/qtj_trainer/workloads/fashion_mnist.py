@@ -63,12 +63,7 @@ class FashionMnist(Classification):
             log.info("data: Fashion-MNIST from %s", options.data)
             return Split(training=_read(options.data, "train"), held_out=_read(options.data, "t10k"))
         log.info("data: %d generated images, not Fashion-MNIST: set --data to its folder", options.examples)
-        columns = generated(options.examples, options.seed)
-        cut = int(_TRAINING_SHARE * options.examples)
-        return Split(
-            training={name: column[:cut] for name, column in columns.items()},
-            held_out={name: column[cut:] for name, column in columns.items()},
-        )
+        return Split.at(generated(options.examples, options.seed), _TRAINING_SHARE)
 
     def encode(self, examples: Arrays, options: FashionMnistOptions) -> Examples:
         """Returns the bytes unchanged: the model scales them."""

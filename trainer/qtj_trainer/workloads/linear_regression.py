@@ -46,12 +46,9 @@ class LinearRegression(Workload):
         slopes, constant = random.uniform(-2, 2, options.features), random.uniform(-2, 2)
         features = random.standard_normal((options.examples, options.features))
         noise = options.noise * random.standard_normal(options.examples)
-        columns = {"features": features, "label": features @ slopes + constant + noise}
-        cut = int(_TRAINING_SHARE * options.examples)
-        return Split(
-            training={name: column[:cut].astype(np.float32) for name, column in columns.items()},
-            held_out={name: column[cut:].astype(np.float32) for name, column in columns.items()},
-        )
+        labels = features @ slopes + constant + noise
+        columns = {"features": features.astype(np.float32), "label": labels.astype(np.float32)}
+        return Split.at(columns, _TRAINING_SHARE)
 
     def encode(self, examples: Arrays, options: LinearRegressionOptions) -> Examples:
         """Returns the examples unchanged."""

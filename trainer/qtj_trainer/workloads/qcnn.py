@@ -30,20 +30,22 @@ from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows
 from qtj_trainer.workloads.qcnn_circuit import HybridCircuit, hybrid_circuit, pure_circuit
-from qtj_trainer.workloads.whole_steps import takes_whole_steps
 from qtj_trainer.workloads.workload import Answers, Arrays, Examples, Split, Workload
 
 if TYPE_CHECKING:
     import tensorflow as tf
     import tf_keras
 
-__all__ = ["HybridCircuit", "Model", "Qcnn", "QcnnOptions", "hybrid_circuit", "pure_circuit"]
+__all__ = ["HybridCircuit", "Model", "Qcnn", "QcnnOptions", "hybrid_circuit", "pure_circuit", "takes_whole_steps"]
 
 _TRAINING_SHARE = 0.7
 _HIDDEN_UNITS = 8
 _QUBITS = 8
 _OF_DATA = 0
 """Value of --qubits: the data decides the number of qubits."""
+
+_SHORT = 1 << 20
+"""Bytes of the states of all examples of a step: 12 qubits and 32 examples, for which one thread takes 2 ms."""
 
 log = logging.getLogger("qtj_trainer")
 
@@ -185,11 +187,7 @@ class Qcnn(Workload):
             "qubit": np.tile(np.arange(options.qubits, dtype=np.int32), options.rounds),
             "label": np.where(np.abs(theta) <= np.pi / 2, 1, -1).astype(np.float32),
         }
-        cut = int(_TRAINING_SHARE * count)
-        return Split(
-            training={name: column[:cut] for name, column in columns.items()},
-            held_out={name: column[cut:] for name, column in columns.items()},
-        )
+        return Split.at(columns, _TRAINING_SHARE)
 
     def encode(self, examples: Arrays, options: QcnnOptions) -> Examples:
         """Returns one angle for each qubit of each example: generated examples have one angle that is not zero."""
@@ -333,3 +331,25 @@ def _as_text(model: Model, qubits: int) -> str:
 
 def _seeds(options: QcnnOptions, count: int) -> list[int]:
     return [int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(count) >> 1]
+
+
+def takes_whole_steps(circuits: Circuits) -> bool:
+    """Returns whether each process takes whole steps, and exchanges nothing within an epoch.
+
+    Processes that share each step exchange their gradients in it. Between two processes of one machine that takes a
+    millisecond or two, however few numbers there are: it is the latency of gRPC (docs/benchmarks/README.md). A shorter
+    step is done sooner by a process that computes all of it:
+
+        shared    [half][ exchange ][half][ exchange ][half][ exchange ]
+        whole     [whole ][whole ][whole ][whole ][whole ]
+
+    The choice depends on the options alone, so all processes make the same one, and so does the next attempt.
+
+    Args:
+        circuits: All circuits of a step, with the batch of all processes.
+    """
+    if circuits.tfq:  # a step takes 60 ms with the smallest circuits
+        return False
+    layers = 2 if circuits.buffers > 1 else 1  # each of the later ones has half of the gates
+    state = circuits.amplitude_bytes << circuits.qubits
+    return circuits.batch * circuits.filters * layers * state <= _SHORT

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,20 @@ class Split:
 
     training: Arrays
     held_out: Arrays
+
+    @classmethod
+    def at(cls, columns: Arrays, share: float) -> Self:
+        """Takes the first examples for training, and the others as held-out set.
+
+        Args:
+            columns: All examples.
+            share: The share of them for training.
+        """
+        cut = int(share * len(columns["label"]))
+        return cls(
+            training={name: column[:cut] for name, column in columns.items()},
+            held_out={name: column[cut:] for name, column in columns.items()},
+        )
 
 
 class Answers(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from bench.roofline import operations
-from qtj_simulator.cpu import default_threads
+from qtj_simulator.engines import default_threads
 from qtj_simulator.fused.cuda.driver import DRIVER, Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.cuda.trust import trusted_card

@@ -50,4 +50,4 @@ def _compiled(distribution: Path) -> list[Path]:
             module.build_from(distribution / "tracer/threads.c", distribution / "tracer/libqtj_tracer.so"),
             module.build_from(distribution / "loopback/loopback.c", distribution / "loopback/libqtj_loopback.so"),
         ]
-    return [module.build(), module.build_operations(), module.build_calls()]
+    return [module.build(), module.build_face(module.OPERATIONS), module.build_face(module.CALLS)]

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.build import compiler
 from qtj_simulator.fused.engine import lanes
-from qtj_simulator.fused.packed import packed
-from qtj_simulator.fused.program import CompiledPlan, compile_plans
+from qtj_simulator.fused.program import CompiledPlan, compile_plans, packed
 from tests.fuzz.corpus import new_seed
 from tests.trainer.native_driver import Driver
 from tests.trainer.test_fused_damaged import INPUTS, READOUTS, WEIGHTS

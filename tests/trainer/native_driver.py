@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.build import SOURCES, build
 from qtj_simulator.fused.engine import Engine
-from qtj_simulator.fused.packed import packed
 from qtj_simulator.fused.plan import Plan
-from qtj_simulator.fused.program import compile_plans
+from qtj_simulator.fused.program import compile_plans, packed
 
 __all__ = ["Array", "Driver", "Numbers", "in_python"]
 

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from qtj_simulator.fused.cuda import compiler
-from qtj_simulator.fused.cuda.compiler import compiled
-from qtj_simulator.fused.cuda.unusable import UnusableError
+from qtj_simulator.fused.cuda.compiler import UnusableError, compiled
 from tests.missing import skip_or_fail
 
 CARDS = [70, 75, 80, 86, 89, 90]

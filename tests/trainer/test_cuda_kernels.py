@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qtj_simulator.fused.cuda.call import Call
+from qtj_simulator.fused.cuda.driver import Call
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import fused_circuit

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qtj_simulator.fused.library import library
-from qtj_simulator.fused.packed import packed
-from qtj_simulator.fused.program import CompiledPlan, compile_plans
+from qtj_simulator.fused.program import CompiledPlan, compile_plans, packed
 from tests.trainer.test_fused_native import plan_of
 
 Array = NDArray[Any]

@@ -16,8 +16,8 @@ import pytest
 import sympy
 from numpy.typing import NDArray
 
-from qtj_simulator.cpu import default_threads
-from qtj_simulator.fused.build import build, build_calls, build_operations, compiler
+from qtj_simulator.engines import default_threads
+from qtj_simulator.fused.build import build, build_face, compiler
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.library import library
@@ -166,8 +166,8 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     """The tests above and a few exact ones, with every access and every shift watched."""
     flags = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     build(tmp_path / "libqtj_fused.so", flags)
-    build_operations(tmp_path / "libqtj_op.so", flags)
-    build_calls(tmp_path / "libqtj_xla.so", flags)
+    build_face(tmp_path / "libqtj_op.so", flags)
+    build_face(tmp_path / "libqtj_xla.so", flags)
     # The C++ runtime as well: the sanitizer looks for its exceptions before TensorFlow and others load it.
     named = [f"-print-file-name={name}" for name in ("libasan.so", "libstdc++.so.6")]
     runtimes = [

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from qtj_simulator.fused.blocks import Block
 from qtj_simulator.fused.gates import UnsupportedError
-from qtj_simulator.fused.nodes import BlockNode, Node
-from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.plan import BlockNode, Node, Plan, make_plan
 from qtj_simulator.fused.program import compile_plans
 from qtj_simulator.fused.reading import elementary
 from qtj_simulator.fused.schedule import schedule

@@ -11,10 +11,9 @@ import sympy
 from hypothesis import given
 
 from qtj_simulator.fused.blocks import Block, causal_cone, constant_beginning, fuse
-from qtj_simulator.fused.nodes import block_nodes, by_layers
 from qtj_simulator.fused.observables import Observables, Pair, Term, observe, read
 from qtj_simulator.fused.parity import move_gates
-from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.plan import block_nodes, by_layers, make_plan
 from qtj_simulator.fused.program import compile_plans
 from qtj_simulator.fused.schedule import schedule
 from qtj_simulator.fused.shape import Shape, Tuning, shape_for

@@ -11,9 +11,8 @@ import tensorflow as tf
 from qtj_simulator import NoisyPQC
 from qtj_simulator.fused.observables import read
 from qtj_simulator.noise.circuit import noisy_circuit
-from qtj_simulator.noise.op import Trajectories
-from qtj_simulator.noise.phases import without_phase
-from qtj_simulator.noise.program import compile_program
+from qtj_simulator.noise.estimators import Trajectories
+from qtj_simulator.noise.program import compile_program, without_phase
 from qtj_simulator.noise.unitaries import Unitaries
 from tests.trainer.noisy_circuits import exact_values
 

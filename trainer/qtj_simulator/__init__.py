@@ -34,7 +34,7 @@ Each package and module imports only from those below it:
     projectors     projectors as sums of Pauli strings
     operations     what Cirq knows about a gate
     optimizers     steps of Adam, SPSA and the quantum natural gradient
-    engines, cpu   names and precisions of the engines; threads
+    engines        names and precisions of the engines; threads
     quiet          what TensorFlow prints at each import
 """
 

@@ -1,9 +1,15 @@
-"""The engines that simulate circuits, where they do, and their precision: options of a workload, and of the layer."""
+"""The engines that simulate circuits, where they do, their precision and their threads."""
 
+import os
 from enum import StrEnum
 from typing import Never
 
-__all__ = ["EngineDevice", "EngineName", "Precision"]
+from qtj_contract.control_groups import usable_processors
+
+__all__ = ["EngineDevice", "EngineName", "Precision", "default_threads"]
+
+_MOST_THREADS = 256
+"""The most threads that the native library of the fused engine supports."""
 
 
 class EngineName(StrEnum):
@@ -65,3 +71,10 @@ class Precision(StrEnum):
     def bits(self) -> int:
         """The bits of a real number."""
         return 64 if self is Precision.DOUBLE else 32
+
+
+def default_threads() -> int:
+    """Returns the number of threads that simulate: $OMP_NUM_THREADS, or the processors that this container may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    threads = int(wanted) if wanted.isdecimal() and int(wanted) else usable_processors()
+    return min(threads, _MOST_THREADS)

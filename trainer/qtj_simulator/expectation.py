@@ -2,8 +2,7 @@
 
 import cirq
 
-from qtj_simulator.cpu import default_threads
-from qtj_simulator.engines import Precision
+from qtj_simulator.engines import Precision, default_threads
 from qtj_simulator.fused.device import engine_for
 from qtj_simulator.fused.engine import Engine
 from qtj_simulator.fused.gates import UnsupportedError

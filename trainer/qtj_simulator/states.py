@@ -7,8 +7,7 @@ import cirq
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_simulator.cpu import default_threads
-from qtj_simulator.engines import Precision
+from qtj_simulator.engines import Precision, default_threads
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import Plan, state_circuit
 from qtj_simulator.fused.shape import Tuning

@@ -6,8 +6,7 @@
     observables   where each readout is measured
     schedule      which blocks are done in which pass over the state
     plan          all of these for one circuit; `explain()` prints it
-    program       the plan as the integers and constants that the native engine reads
-    packed        these as bytes, for graphs and files
+    program       the plan as the integers and constants that the native engine reads, and these as bytes
     native/       the sweeps over amplitudes, and the operation, in C
     build         compiles native/
     library       loads it

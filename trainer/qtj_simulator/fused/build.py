@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["build", "build_calls", "build_from", "build_operations", "compiler"]
+__all__ = ["build", "build_face", "build_from", "compiler"]
 
 SOURCES = Path(__file__).parent / "native"
 TARGET = SOURCES / "libqtj_fused.so"
@@ -22,6 +22,7 @@ OPERATIONS = SOURCES / "libqtj_op.so"
 """The engine as operations of TensorFlow; it finds the other library beside it."""
 CALLS = SOURCES / "libqtj_xla.so"
 """The engine as custom calls of XLA; it finds the other library beside it, too."""
+_FACES = {OPERATIONS.name: "op.c", CALLS.name: "call.c"}
 
 _COMMON = (
     "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory",
@@ -89,11 +90,11 @@ def build(target: Path = TARGET, extra: tuple[str, ...] = (), machine: str = _MA
         return _link([*command, *extra, f"-Wl,-soname,{target.name}", *objects, "-lm", "-lpthread"], target)
 
 
-def build_operations(target: Path = OPERATIONS, extra: tuple[str, ...] = ()) -> Path:
-    """Compiles and links the operations of TensorFlow, without TensorFlow: they look it up when they are loaded.
+def build_face(target: Path, extra: tuple[str, ...] = ()) -> Path:
+    """Compiles and links the operations of TensorFlow, or the custom calls of XLA, without either of them.
 
     Args:
-        target: Where to put it, beside the engine.
+        target: Where to put it, beside the engine: a file with the name of `OPERATIONS` or `CALLS`.
         extra: More flags: sanitizers.
 
     Returns:
@@ -103,24 +104,8 @@ def build_operations(target: Path = OPERATIONS, extra: tuple[str, ...] = ()) -> 
         FileNotFoundError: If there is no compiler, or no engine.
         subprocess.CalledProcessError: If it fails; what it said is on stderr.
     """
-    return _beside_engine("op.c", target, extra)
-
-
-def build_calls(target: Path = CALLS, extra: tuple[str, ...] = ()) -> Path:
-    """Compiles and links the custom calls of XLA, without JAX.
-
-    Args:
-        target: Where to put it, beside the engine.
-        extra: More flags: sanitizers.
-
-    Returns:
-        The target.
-
-    Raises:
-        FileNotFoundError: If there is no compiler, or no engine.
-        subprocess.CalledProcessError: If it fails; what it said is on stderr.
-    """
-    return _beside_engine("call.c", target, extra)
+    source, engine = SOURCES / _FACES[target.name], target.with_name(TARGET.name)
+    return _link([*_compiler(), *_FLAGS, *extra, source, engine, "-Wl,-rpath,$ORIGIN", "-ldl"], target)
 
 
 def build_from(source: Path, target: Path) -> Path:
@@ -147,11 +132,6 @@ def _compiler() -> list[str]:
     return command
 
 
-def _beside_engine(source: str, target: Path, extra: tuple[str, ...]) -> Path:
-    engine = target.with_name(TARGET.name)
-    return _link([*_compiler(), *_FLAGS, *extra, SOURCES / source, engine, "-Wl,-rpath,$ORIGIN", "-ldl"], target)
-
-
 def _link(command: list[str | Path], target: Path) -> Path:
     with TemporaryDirectory() as folder:
         whole = Path(folder, target.name)
@@ -173,6 +153,6 @@ def _run(command: list[str | Path]) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"{build()}\n{build_operations()}\n{build_calls()}\n")
+        sys.stdout.write(f"{build()}\n{build_face(OPERATIONS)}\n{build_face(CALLS)}\n")
     except (FileNotFoundError, subprocess.CalledProcessError) as problem:
         sys.exit(f"error: the fused engine was not built: {problem}")

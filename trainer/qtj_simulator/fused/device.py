@@ -82,10 +82,10 @@ def engine_on_card(
     """
     if device is EngineDevice.CPU or (device is EngineDevice.AUTO and not _has_card()):
         return None
+    from qtj_simulator.fused.cuda.compiler import UnusableError
     from qtj_simulator.fused.cuda.driver import DRIVER
     from qtj_simulator.fused.cuda.on_card import EngineOnCard
     from qtj_simulator.fused.cuda.trust import trusted_card
-    from qtj_simulator.fused.cuda.unusable import UnusableError
 
     try:
         card = trusted_card(os.environ.get(_DRIVER, DRIVER), 64 if variant.endswith("double") else 32, number)

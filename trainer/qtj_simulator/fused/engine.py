@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from qtj_contract import statevector_bytes
 from qtj_contract.quantities import in_words
 from qtj_simulator.fused.library import library, pointers
-from qtj_simulator.fused.packed import packed
 from qtj_simulator.fused.plan import Plan
-from qtj_simulator.fused.program import compile_plans
+from qtj_simulator.fused.program import compile_plans, packed
 
 __all__ = ["LAYERS", "Engine", "Opening", "lanes", "lent_memory", "shared_memory"]
 

@@ -7,14 +7,12 @@ from weakref import finalize
 
 import tensorflow as tf
 
-from qtj_simulator.cpu import default_threads
-from qtj_simulator.engines import Precision
+from qtj_simulator.engines import Precision, default_threads
 from qtj_simulator.fused.engine import LAYERS, lanes
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.library import OPERATIONS, library
-from qtj_simulator.fused.packed import packed
 from qtj_simulator.fused.plan import FusedCircuit, Plan, fused_circuit
-from qtj_simulator.fused.program import compile_plans
+from qtj_simulator.fused.program import compile_plans, packed
 from qtj_simulator.fused.shape import Shape, Tuning, tunings_for
 from qtj_simulator.specification import Specification
 

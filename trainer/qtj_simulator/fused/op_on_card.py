@@ -10,8 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from qtj_simulator.cpu import default_threads
-from qtj_simulator.engines import EngineDevice, Precision
+from qtj_simulator.engines import EngineDevice, Precision, default_threads
 from qtj_simulator.fused.device import REMEDY, NoGpuError, engine_on_card
 from qtj_simulator.fused.engine import Engine
 from qtj_simulator.fused.op import FusedOp, no_third_derivatives

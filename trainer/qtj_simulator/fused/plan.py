@@ -15,20 +15,115 @@ For each shape of the state in memory:
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import cirq
 
 from qtj_simulator.fused.blocks import Block, causal_cone, constant_beginning, fuse
-from qtj_simulator.fused.nodes import BlockNode, Node, block_nodes, by_layers
 from qtj_simulator.fused.observables import Observables, Pair, observe, read
-from qtj_simulator.fused.parity import move_gates
+from qtj_simulator.fused.parity import move_gates, preserves_parity
 from qtj_simulator.fused.schedule import Pass, schedule
 from qtj_simulator.fused.shape import FEWEST_QUBITS, Shape, Tuning, shape_for
 from qtj_simulator.specification import Specification
 
-__all__ = ["FusedCircuit", "Plan", "fused_circuit", "make_plan", "state_circuit"]
+__all__ = [
+    "BlockNode",
+    "FusedCircuit",
+    "Node",
+    "Plan",
+    "block_nodes",
+    "by_layers",
+    "fused_circuit",
+    "make_plan",
+    "state_circuit",
+]
+
+_WORTH_KEEPING = 2
+"""From this number of blocks in a layer on, keeping the state before them costs less than undoing them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockNode:
+    """A block that is applied. Nodes are compared by identity.
+
+    Each node is in the first layer after those of the nodes before it on its qubits:
+
+        layer 0   A on qubits 0, 1   B on qubits 2, 3   C on qubits 4, 5   first on both: need not be taken back
+        layer 1           D on qubits 1, 2   E on qubits 3, 4              taken back from lambda alone, if the state
+                                                                           before both of them is kept
+
+    Attributes:
+        block: The block.
+        is_first: Whether no other block acts on either qubit before, so that it does not have to be undone.
+        is_even: Whether it preserves parity, and so costs half.
+        layer: The layer it is taken back with from lambda alone, since the state before the layer is kept; None if it
+            is taken back from psi and lambda.
+    """
+
+    block: Block
+    is_first: bool = False
+    is_even: bool = False
+    layer: int | None = None
+
+    @property
+    def qubits(self) -> tuple[int, int]:
+        """The two qubits it acts on."""
+        return self.block.qubits
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no symbol appears in it, so that it has no gradient."""
+        return self.block.is_constant
+
+
+Node: TypeAlias = BlockNode | Pair
+
+
+def block_nodes(blocks: Sequence[Block], inputs: frozenset[str], *, keep_layers: bool) -> list[BlockNode]:
+    """Returns nodes with what the sweep back must know about each block.
+
+    Args:
+        blocks: The blocks that every sweep applies, in order.
+        inputs: The names of the symbols that differ between examples.
+        keep_layers: Whether the state before blocks that act side by side may be kept.
+
+    Returns:
+        A node for each block, in the same order.
+    """
+    depths = _depths(blocks)
+    wide = {depth for depth, many in Counter(depths).items() if depth and many >= _WORTH_KEEPING and keep_layers}
+    return [
+        BlockNode(
+            block,
+            is_first=depth == 0,
+            is_even=preserves_parity(block, inputs),
+            layer=depth if depth in wide else None,
+        )
+        for block, depth in zip(blocks, depths, strict=True)
+    ]
+
+
+def by_layers(nodes: Sequence[Node]) -> list[Node]:
+    """Orders nodes by layers. In each layer, blocks that are undone are last, so that they follow each other."""
+
+    def is_taken_back(node: Node) -> bool:
+        return isinstance(node, BlockNode) and not node.is_first
+
+    depths = dict(zip(nodes, _depths(nodes), strict=True))
+    return sorted(nodes, key=lambda node: (depths[node], is_taken_back(node)))
+
+
+def _depths(nodes: Iterable[Block | Node]) -> list[int]:
+    """Finds the layer of each node."""
+    reached: dict[int, int] = {}
+    depths = []
+    for node in nodes:
+        depth = max(reached.get(qubit, 0) for qubit in node.qubits)
+        reached |= dict.fromkeys(node.qubits, depth + 1)
+        depths.append(depth)
+    return depths
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +218,8 @@ def fused_circuit(asked: Specification) -> FusedCircuit:
         UnsupportedError: If the engine does not support the circuit.
         ValueError: If a readout is not Hermitian.
     """
-    number = _numbers(asked)
-    qubits = max(len(number), FEWEST_QUBITS)
-    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
-
-    readouts = read(asked.readouts, number)
-    first_gates, gates = constant_beginning(asked.circuit, number)
-    fused = fuse(gates, qubits)
-    relevant = causal_cone(readouts.qubits, fused)
-    blocks = move_gates(relevant, frozenset(inputs))
-    return FusedCircuit(
-        qubits, tuple(fuse(first_gates, qubits)), tuple(blocks),
-        observe(blocks, readouts, qubits, frozenset(inputs)), inputs, weights, dropped=len(fused) - len(relevant),
-    )  # fmt: skip
+    known = {qubit for readout in asked.readouts for qubit in readout.qubits} | asked.circuit.all_qubits()
+    return _fused(asked, sorted(known), is_state=False)
 
 
 def state_circuit(asked: Specification, qubits: Sequence[cirq.Qid]) -> FusedCircuit:
@@ -151,13 +235,7 @@ def state_circuit(asked: Specification, qubits: Sequence[cirq.Qid]) -> FusedCirc
     Raises:
         UnsupportedError: If the engine does not support the circuit.
     """
-    number = {qubit: index for index, qubit in enumerate(qubits)}
-    size = max(len(number), FEWEST_QUBITS)
-    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
-    first_gates, gates = constant_beginning(asked.circuit, number)
-    blocks = move_gates(fuse(gates, size), frozenset(inputs))
-    nothing = Observables((0.0,), (), ())
-    return FusedCircuit(size, tuple(fuse(first_gates, size)), tuple(blocks), nothing, inputs, weights, dropped=0)
+    return _fused(asked, qubits, is_state=True)
 
 
 def make_plan(asked: Specification, tuning: Tuning) -> Plan:
@@ -177,10 +255,21 @@ def make_plan(asked: Specification, tuning: Tuning) -> Plan:
     return fused_circuit(asked).plan(tuning)
 
 
-def _numbers(asked: Specification) -> dict[cirq.Qid, int]:
-    """Numbers the qubits of a circuit and its readouts."""
-    known = {qubit for readout in asked.readouts for qubit in readout.qubits} | asked.circuit.all_qubits()
-    return {qubit: index for index, qubit in enumerate(sorted(known))}
+def _fused(asked: Specification, order: Sequence[cirq.Qid], *, is_state: bool) -> FusedCircuit:
+    number = {qubit: index for index, qubit in enumerate(order)}
+    qubits = max(len(number), FEWEST_QUBITS)
+    inputs, weights = (tuple(map(str, symbols)) for symbols in (asked.inputs, asked.weights))
+
+    readouts = read(asked.readouts, number)
+    first_gates, gates = constant_beginning(asked.circuit, number)
+    fused = fuse(gates, qubits)
+    relevant = fused if is_state else causal_cone(readouts.qubits, fused)
+    blocks = move_gates(relevant, frozenset(inputs))
+    observables = Observables((0.0,), (), ()) if is_state else observe(blocks, readouts, qubits, frozenset(inputs))
+    return FusedCircuit(
+        qubits, tuple(fuse(first_gates, qubits)), tuple(blocks), observables, inputs, weights,
+        dropped=len(fused) - len(relevant),
+    )  # fmt: skip
 
 
 def _explained(plan: Plan) -> Iterator[str]:

@@ -19,6 +19,8 @@
 first, then those of each example. Programs for different vectors share their constants, and each is there once.
 """
 
+import struct
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -30,13 +32,14 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.blocks import Block
 from qtj_simulator.fused.gates import Angle, Gate
-from qtj_simulator.fused.nodes import BlockNode, Node
 from qtj_simulator.fused.observables import Pair, Term
-from qtj_simulator.fused.plan import Plan
+from qtj_simulator.fused.plan import BlockNode, Node, Plan
 from qtj_simulator.fused.schedule import Layout, Pass
 
-__all__ = ["CompiledPlan", "compile_plans", "embedded", "merged"]
+__all__ = ["CompiledPlan", "compile_plans", "embedded", "merged", "packed"]
 
+_VERSION = 2
+"""A change of the meaning of a program needs another version, here and in `native/file.c`."""
 _APPLY, _DENSITY, _SWAP = range(3)
 _NO_UNAPPLY, _NO_GRADIENT, _TOGETHER, _NEXT_BUFFER = 1, 2, 4, 8
 _BOTH = tuple(cirq.LineQubit.range(2))
@@ -291,3 +294,19 @@ def _position(qubits: tuple[int, int], tile: Mapping[int, int], lanes: Sequence[
 
 def _swap(each: Pass[Node], lane: int, bit: int) -> list[int]:
     return [_SWAP, 0, each.tile.index(bit), lane, 0, -1, 0]
+
+
+def packed(program: CompiledPlan) -> bytes:
+    """Returns the bytes of a program, as graphs hold them and the native library reads them (`native/file.c`).
+
+    Little-endian:
+
+        "QTJP", version, CRC-32 of all that follows: each 4 bytes
+        how many constants, how many programs, how many integers each program has: each 4 bytes
+        constants: 8 bytes each
+        the integers of each program: 4 bytes each
+    """
+    sizes = [program.constants.size, len(program.integers), *(each.size for each in program.integers)]
+    numbers = [program.constants.astype("<f8"), *(each.astype("<i4") for each in program.integers)]
+    rest = struct.pack(f"<{len(sizes)}I", *sizes) + b"".join(each.tobytes() for each in numbers)
+    return struct.pack("<4s2I", b"QTJP", _VERSION, zlib.crc32(rest)) + rest

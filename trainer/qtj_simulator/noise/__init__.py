@@ -4,8 +4,7 @@ channels.py    what a channel of Cirq does, as branches
 circuit.py     a circuit with noise: its gates as blocks, and its channels between them
 program.py     the numbers that the native library reads
 unitaries.py   from angles to the matrices of blocks, in TensorFlow
-op.py          the native operation and its gradient
 shifts.py      parameter-shift rules
-estimators.py  from trajectories and shots to estimates and their variances
+estimators.py  the native operation and its gradient; from trajectories and shots to estimates and their variances
 layer.py       the Keras layer
 """

@@ -1,7 +1,13 @@
-"""Channels of Cirq as branches: what may happen to a state, and how likely it is."""
+"""Channels of Cirq as branches: what may happen to a state, and how likely it is.
 
+Few branches of a circuit whose channels are mixtures are all simulated, each with its probability.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from itertools import product
+from math import prod
+from typing import NamedTuple, Self
 
 import cirq
 import numpy as np
@@ -9,7 +15,7 @@ from numpy.typing import NDArray
 
 from qtj_simulator.operations import plain
 
-__all__ = ["Channel", "channel_of"]
+__all__ = ["Branches", "Channel", "all_branches", "channel_of"]
 
 _MOST_QUBITS = 2
 _MOST_BRANCHES = 255
@@ -109,3 +115,34 @@ def _check_trace(operation: cirq.Operation, operators: NDArray[np.complex128]) -
 def _name(operation: cirq.Operation) -> str:
     text = str(operation)
     return f"{type(operation.gate).__name__} on {', '.join(map(str, operation.qubits))}" if "\n" in text else text
+
+
+class Branches(NamedTuple):
+    """All that may happen in a circuit.
+
+    Attributes:
+        probabilities: float64 (branches,).
+        uniforms: float32 (branches, channels): the numbers that make the trajectory take this branch.
+    """
+
+    probabilities: NDArray[np.float64]
+    uniforms: NDArray[np.float32]
+
+
+def all_branches(channels: Sequence[Channel], most: int) -> Branches | None:
+    """Lists the branches of a circuit.
+
+    Args:
+        channels: Its channels.
+        most: The most branches that are worth it.
+
+    Returns:
+        The branches; None if there are more, or a channel is not a mixture of unitaries.
+    """
+    mixtures = [channel.probabilities for channel in channels if channel.probabilities is not None]
+    if len(mixtures) < len(channels) or prod(map(len, mixtures)) > most:
+        return None
+    middles = [np.cumsum(each) - each / 2 for each in mixtures]
+    probabilities = np.array([prod(each) for each in product(*mixtures)], np.float64)
+    uniforms = np.array(list(product(*middles)), np.float32)
+    return Branches(probabilities, uniforms.reshape(len(probabilities), len(channels)))

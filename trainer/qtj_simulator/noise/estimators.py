@@ -7,18 +7,63 @@ Random numbers are TensorFlow's stateless ones, by Philox: they depend on the se
 trajectories are in double precision. So estimates do not depend on the number of threads.
 """
 
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import tensorflow as tf
 
+from qtj_simulator.engines import default_threads
+from qtj_simulator.fused.library import library
 from qtj_simulator.fused.observables import Readouts
-from qtj_simulator.noise.branches import Branches
-from qtj_simulator.noise.op import Trajectories
+from qtj_simulator.fused.op import operations
+from qtj_simulator.noise.channels import Branches
+from qtj_simulator.noise.program import Program
 from qtj_simulator.noise.shifts import Shifts
 from qtj_simulator.noise.unitaries import Unitaries
 
-__all__ = ["Estimate", "Estimator", "Sampling"]
+__all__ = ["Estimate", "Estimator", "Sampling", "Trajectories"]
+
+
+class Trajectories:
+    """Expectation values of Pauli strings for each trajectory of each row, with gradients for the matrices."""
+
+    def __init__(self, program: Program, terms: int) -> None:
+        """Takes a program.
+
+        Raises:
+            UnsupportedError: If the engine does not support the machine.
+        """
+        self._operations, self._terms = operations(), terms
+        library().qtj_use_threads(default_threads())
+        self._program = program
+
+    def __call__(self, matrices: tf.Tensor, uniforms: tf.Tensor) -> tf.Tensor:
+        """Runs the trajectories.
+
+        Args:
+            matrices: The blocks, float32 (rows, blocks, 32).
+            uniforms: float32 (rows, trajectories, channels), from 0 to 1: each chooses a branch.
+
+        Returns:
+            float32 (rows, trajectories, terms).
+        """
+        values = self._operations.qtj_trajectories(self._program.integers, self._program.branches, matrices, uniforms)
+        values.set_shape([None, None, self._terms])  # a shape function in C cannot see the program
+        return values
+
+
+@tf.RegisterGradient("QtjTrajectories")  # type: ignore[untyped-decorator]  # TensorFlow carries no types
+def _slopes(operation: Any, upstream: tf.Tensor) -> Any:
+    by_matrices = operations().qtj_trajectories_grad(*operation.inputs, upstream)
+    return None, None, by_matrices, None
+
+
+@tf.RegisterGradient("QtjTrajectoriesGrad")  # type: ignore[untyped-decorator]
+def _no_second_derivatives(*_: Any) -> NoReturn:
+    raise NotImplementedError(
+        "the noisy expectation layer has no gradient of its gradient: its engine computes only first derivatives"
+    )
+
 
 _ROWS = 64
 """Shifted circuits that are simulated side by side, in trajectories: enough to fill the lanes of vectors."""

@@ -11,10 +11,9 @@ import tf_keras
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.observables import read
 from qtj_simulator.initial_angles import Learned, drawn_seed
-from qtj_simulator.noise.branches import all_branches
+from qtj_simulator.noise.channels import all_branches
 from qtj_simulator.noise.circuit import Noise, NoisyCircuit, noisy_circuit, with_noise
-from qtj_simulator.noise.estimators import Estimate, Estimator, Sampling
-from qtj_simulator.noise.op import Trajectories
+from qtj_simulator.noise.estimators import Estimate, Estimator, Sampling, Trajectories
 from qtj_simulator.noise.program import compile_program
 from qtj_simulator.noise.shifts import shifts_for
 from qtj_simulator.noise.unitaries import Unitaries

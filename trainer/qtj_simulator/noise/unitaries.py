@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qtj_simulator.fused.blocks import Block, Placed
 from qtj_simulator.fused.gates import Gate
 from qtj_simulator.fused.program import embedded, merged
-from qtj_simulator.noise.phases import centred, without_phase
+from qtj_simulator.noise.program import without_phase
 
 __all__ = ["Unitaries"]
 
@@ -75,11 +75,16 @@ def _components(
     eigenvalues, projectors = np.zeros((len(gates), most)), np.zeros((len(gates), most, 4, 4), complex)
     for row, (gate, positions) in enumerate(gates):
         many = slice(len(gate.eigenvalues))
-        eigenvalues[row, many] = centred(np.array(gate.eigenvalues))
+        eigenvalues[row, many] = _centred(np.array(gate.eigenvalues))
         projectors[row, many] = [embedded(each, positions) for each in _projectors(gate)]
     turning = [gate.angle is not None for gate, _ in gates]
     which = np.where(turning, np.cumsum(turning) - 1, sum(turning))
     return eigenvalues, projectors, which.astype(np.int32)
+
+
+def _centred(eigenvalues: Array) -> Array:
+    """Shifts the eigenvalues of a gate, so that the least and the largest one are opposite."""
+    return eigenvalues - float(eigenvalues.min() + eigenvalues.max()) / 2
 
 
 def _projectors(gate: Gate) -> NDArray[np.complex128]:

@@ -1,7 +1,6 @@
 """A device of PennyLane: `qml.device("qtj.simulator", wires=4)`.
 
 device         what PennyLane calls: expectation values and gradients by the engine, all else from the state
-engines        the engines of circuits that differ only in angles
 circuits       a circuit as gates and wires, apart from the values of its angles
 observables    what can be written as Pauli sums
 """

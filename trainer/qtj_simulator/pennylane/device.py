@@ -1,8 +1,12 @@
-"""The device: what PennyLane calls."""
+"""The device: what PennyLane calls, and its engines, each for all circuits that differ only in angles."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import cirq
 import numpy as np
 import pennylane as qml
 from numpy.typing import NDArray
@@ -19,9 +23,13 @@ from pennylane.devices.preprocess import (
 from pennylane.devices.qubit.simulate import measure_final_state
 from pennylane.exceptions import DeviceError
 
-from qtj_simulator.pennylane.circuits import Circuit, Tape, is_known, known_gates, read
-from qtj_simulator.pennylane.engines import Engines
-from qtj_simulator.pennylane.observables import are_pauli_sums, has_trainable_factors, observed
+from qtj_simulator.engines import Precision
+from qtj_simulator.expectation import expectation_engine
+from qtj_simulator.fused.engine import Engine
+from qtj_simulator.fused.gates import UnsupportedError
+from qtj_simulator.pennylane.circuits import Circuit, Form, Tape, is_known, known_gates, read
+from qtj_simulator.pennylane.observables import Paulis, are_pauli_sums, has_trainable_factors, observed, readout
+from qtj_simulator.states import StateEngine, state_engine
 
 __all__ = ["SimulatorDevice"]
 
@@ -34,6 +42,49 @@ _ONE_BY_ONE = {
     qml.math.Interface.JAX, qml.math.Interface.JAX_JIT, qml.math.Interface.TF, qml.math.Interface.TF_AUTOGRAPH,
 }  # fmt: skip
 """JAX wants Jacobians, of one example each, and TensorFlow slopes that all have one shape."""
+
+_KEPT = 32
+"""Forms whose engines are kept; another one takes the place of what was not used for the longest time."""
+
+
+class Engines:
+    """Engines of one precision, made when they are first used."""
+
+    def __init__(self, dtype: str, threads: int | None) -> None:
+        """Takes what all engines have.
+
+        Raises:
+            ValueError: `dtype` is no precision.
+        """
+        Precision.of(dtype)
+        self._dtype, self._threads = dtype, threads
+        self.of_values = lru_cache(_KEPT)(self._of_values)
+        self.of_states = lru_cache(_KEPT)(self._of_states)
+
+    def __reduce__(self) -> tuple[type["Engines"], tuple[str, int | None]]:
+        """A copy in another process makes its own engines."""
+        return Engines, (self._dtype, self._threads)
+
+    def _of_values(self, form: Form, paulis: tuple[Paulis, ...]) -> Engine:
+        with _said():
+            return expectation_engine(form.circuit(), [readout(each) for each in paulis], **self._options(form))
+
+    def _of_states(self, form: Form) -> StateEngine:
+        with _said():
+            return state_engine(form.circuit(), qubits=cirq.LineQubit.range(form.wires), **self._options(form))
+
+    def _options(self, form: Form) -> dict[str, Any]:
+        symbols = {name: form.symbols(inputs=name == "inputs") for name in ("inputs", "weights")}
+        return {**symbols, "dtype": self._dtype, "threads": self._threads}
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Says what an engine does not take as an error of PennyLane."""
+    try:
+        yield
+    except (UnsupportedError, ValueError) as problem:
+        raise DeviceError(f"qtj.simulator: {problem}") from problem
 
 
 @simulator_tracking

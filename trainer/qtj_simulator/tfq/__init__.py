@@ -8,9 +8,7 @@ Quantum where it cannot: then one line of the log gives the reason. Everything e
     layers         its layers, three of them with the engine
     operation      chooses between the two for each batch, as an operation with gradients
     groups         the circuits of a batch in groups with one engine each
-    planned        the engine for a group
     circuits       serialised circuits, as a structure and numbers
-    reasons        arguments of a layer that the engine cannot follow
 """
 
 from tensorflow_quantum import (

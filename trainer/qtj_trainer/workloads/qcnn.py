@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 import qtj_contract as contract
 from qtj_contract.memory import Circuits, ReplicaMemory, memory_of
-from qtj_simulator.cpu import default_threads
-from qtj_simulator.engines import EngineDevice, EngineName, Precision
+from qtj_simulator.engines import EngineDevice, EngineName, Precision, default_threads
 from qtj_trainer.errors import UserError
 from qtj_trainer.workloads.options import Options, option
 from qtj_trainer.workloads.own_data import SUFFIXES, OwnData, own_data, split_rows

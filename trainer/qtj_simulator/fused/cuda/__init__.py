@@ -1,9 +1,8 @@
 """The fused engine on a GPU: the same plan, by kernels that are compiled for the card at run time.
 
     compiler   the kernels in `native/`, compiled by NVRTC
-    driver     the CUDA driver: a card, its memory, its kernels
+    driver     the CUDA driver: a card, its memory, its kernels, and what they are given
     tables     where everything is in a packed program; angles from symbols, and back
-    call       what kernels are given
     room       the memory that an engine holds, and how many examples fit
     engine     values and gradients of one plan
     trust      a card is compared with the processor before its first use

@@ -8,13 +8,15 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from qtj_simulator.fused.cuda.unusable import UnusableError
-
-__all__ = ["compiled", "nvrtc"]
+__all__ = ["UnusableError", "compiled", "nvrtc"]
 
 _SOURCES = Path(__file__).parent / "native"
 _NVRTC = (("cuda_nvrtc", "libnvrtc.so.12"), ("cu13", "libnvrtc.so.13"))
 """The folder of each version below `nvidia` in its wheel, and its name."""
+
+
+class UnusableError(Exception):
+    """The card or its libraries cannot be used; the message is one sentence."""
 
 
 @cache

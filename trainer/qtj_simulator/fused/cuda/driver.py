@@ -1,17 +1,36 @@
 """The CUDA driver, through ctypes: a card, its memory, and the kernels compiled for it."""
 
 import ctypes
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qtj_simulator.fused.cuda.call import Call
-from qtj_simulator.fused.cuda.compiler import compiled
-from qtj_simulator.fused.cuda.unusable import UnusableError
+from qtj_simulator.fused.cuda.compiler import UnusableError, compiled
 
-__all__ = ["DRIVER", "Card", "Compile", "Memory"]
+__all__ = ["DRIVER", "Call", "Card", "Compile", "Memory"]
+
+_ADDRESSES = (
+    "program", "constants", "kind_at", "head_at", "kind_slot", "head_slot", "inside", "shared", "example", "upstream",
+    "unitary", "pulled", "coefficients", "head_unitary", "observable", "source", "psi", "lambda_", "sums", "totals",
+    "values", "kind_slopes", "head_slopes", "shared_gradient", "example_gradient", "source_stride",
+)  # fmt: skip
+_NUMBERS = (
+    "gates_at", "blocks_at", "pairs_at", "terms_at", "strings_at", "offsets_at", "pass_at", "kinds", "heads", "pairs",
+    "terms", "strings", "readouts", "shared_angles", "example_angles", "kind_slots", "head_slots", "qubits",
+    "tile_bits", "examples", "slices", "width", "fold_from", "fold_to",
+)  # fmt: skip
+
+
+class Call(ctypes.Structure):
+    """What kernels are given, `native/call.h`: addresses on the card, then sizes and places in the program."""
+
+    _fields_: ClassVar = [
+        *((name, ctypes.c_uint64) for name in _ADDRESSES),
+        *((name, ctypes.c_int) for name in _NUMBERS),
+    ]
+
 
 DRIVER = "libcuda.so.1"
 _OUT_OF_MEMORY = 2

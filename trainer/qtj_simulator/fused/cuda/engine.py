@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtj_contract.quantities import in_words
-from qtj_simulator.fused.cuda.call import Call
-from qtj_simulator.fused.cuda.driver import Card, Memory
+from qtj_simulator.fused.cuda.driver import Call, Card, Memory
 from qtj_simulator.fused.cuda.room import Room
 from qtj_simulator.fused.cuda.tables import PassAt, tables
 from qtj_simulator.fused.plan import FusedCircuit, Plan

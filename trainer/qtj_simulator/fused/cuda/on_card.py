@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from qtj_contract import STATES, statevector_bytes
 from qtj_contract.quantities import in_words
+from qtj_simulator.fused.cuda.compiler import UnusableError
 from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
-from qtj_simulator.fused.cuda.unusable import UnusableError
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import FusedCircuit
 

@@ -6,9 +6,9 @@ import cirq
 import numpy as np
 import sympy
 
+from qtj_simulator.fused.cuda.compiler import UnusableError
 from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
-from qtj_simulator.fused.cuda.unusable import UnusableError
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import FusedCircuit, fused_circuit
 from qtj_simulator.specification import specified

@@ -5,8 +5,6 @@ from typing import NoReturn
 
 import pytest
 
-__all__ = ["skip_or_fail"]
-
 
 def skip_or_fail(sentence: str) -> NoReturn:
     """Skips the test on a machine that lacks something; where everything must run, in CI, the test fails.

@@ -20,17 +20,6 @@ from urllib.error import HTTPError
 from tools.background import free_port, process_running, wait_until
 from tools.cluster.tools import KUBERNETES, program
 
-__all__ = [
-    "ApiServer",
-    "Machine",
-    "Programs",
-    "apiserver_command",
-    "etcd_command",
-    "find_programs",
-    "ready",
-    "unverified",
-]
-
 READY_SECONDS = 120.0
 TOKEN = "token"
 OPERATOR = "system:serviceaccount:quantum:qtj-operator"

@@ -9,8 +9,6 @@ import numpy as np
 
 from bench.simulators.simulator import Array
 
-__all__ = ["Measured", "resident", "timed"]
-
 
 class Measured(NamedTuple):
     """The fewest seconds of some calls, on the clock and of the processor, and the result of the last one."""

@@ -1,7 +1,5 @@
 """What many wide circuits cost: arithmetic with one measured time, and nothing else."""
 
-__all__ = ["cost_of_many"]
-
 _CIRCUITS = 200_000
 """Reports of wide trainings speak of hundreds of thousands, and not of how deep their circuits are."""
 _WORKERS = (1, 10, 100)

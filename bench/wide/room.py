@@ -5,8 +5,6 @@ from pathlib import Path
 from qtj_contract import statevector_bytes
 from qtj_contract.quantities import in_words
 
-__all__ = ["available", "too_large"]
-
 STATES = {
     "ours": {"values": 1, "gradient": 2},
     "tfq": {"values": 2, "gradient": 3},

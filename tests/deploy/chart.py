@@ -15,8 +15,6 @@ from tools.api_server import Programs
 from tools.cluster.tools import kubernetes_version
 from tools.release.version import ROOT
 
-__all__ = ["CHART", "DEPLOY", "Helm", "Json", "by_name", "with_values_before"]
-
 Json = dict[str, Any]
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm"

@@ -13,8 +13,6 @@ from tests.e2e.world import World
 from tests.gitops.application import GitOps
 from tests.gitops.sets import application_set
 
-__all__ = ["gitops"]
-
 _SECONDS = 300.0
 _EPOCHS = 30
 

@@ -18,8 +18,6 @@ from tests.jobs import a_container, a_template
 from tools.api_server import ApiServer
 from tools.background import wait_until
 
-__all__ = ["REFRESH_SET", "GitOps", "Manifest", "State", "job", "state_of"]
-
 _PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
 

@@ -16,8 +16,6 @@ from tools.api_server import ApiServer
 from tools.background import free_port, process_running, wait_until
 from tools.cluster.tools import ARGOCD, HELM, program
 
-__all__ = ["NAMESPACE", "argocd_running", "install"]
-
 NAMESPACE = "argocd"
 HEALTH = Path(__file__).parents[2] / "deploy" / "argocd"
 _PART_OF = {"app.kubernetes.io/part-of": "argocd"}

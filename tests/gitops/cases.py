@@ -7,8 +7,6 @@ import yaml
 
 from tests.gitops.settings_file import FOLDER
 
-__all__ = ["CASES"]
-
 CASES: Mapping[str, dict[str, str]] = {
     Path(case["inputPath"]).stem: case["healthStatus"]
     for case in yaml.safe_load((FOLDER / "health_test.yaml").read_text())["tests"]

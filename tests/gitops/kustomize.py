@@ -9,8 +9,6 @@ import yaml
 from tests.gitops.programs import find_program
 from tools.cluster.tools import KUBERNETES
 
-__all__ = ["names", "rendered", "the_job"]
-
 Objects = list[dict[str, Any]]
 
 

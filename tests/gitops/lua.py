@@ -9,8 +9,6 @@ from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
 from tools.cluster.tools import LUA
 
-__all__ = ["health"]
-
 _PROGRAM = """\
 obj = {job}
 local result = (function()

@@ -5,8 +5,6 @@ from pathlib import Path
 from tests.missing import skip_or_fail
 from tools.cluster.tools import Group, program
 
-__all__ = ["find_program"]
-
 
 def find_program(group: Group, name: str) -> str:
     """Returns the path of a built program; without one the test is skipped, or fails where everything must run."""

@@ -5,8 +5,6 @@ from typing import Any
 from tests.gitops.application import GitOps
 from tests.gitops.argocd import NAMESPACE
 
-__all__ = ["application_set"]
-
 
 def application_set(gitops: GitOps, *folders: str) -> dict[str, Any]:
     """Returns the set of one Application for each folder of the repository."""

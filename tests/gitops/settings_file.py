@@ -13,8 +13,6 @@ from qtj_operator.api.names import KIND
 from qtj_operator.api.study import STUDY_KIND
 from tests.gitops.states import STATES
 
-__all__ = ["FOLDER", "generated"]
-
 FOLDER = Path(__file__).parents[2] / "deploy" / "argocd"
 _KEYS = tuple(f"resource.customizations.health.quantumtraining.dev_{kind}" for kind in (KIND, STUDY_KIND))
 _HEADER = """\

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tools.release.compatibility import breaks, inequalities
-from tools.release.crd import CRD, incompatible
+from tools.release.compatibility import CRD, breaks, incompatible, inequalities
 
 Json = dict[str, Any]
 OLD: Json = yaml.safe_load(CRD.read_text())

@@ -1,21 +1,15 @@
 """The commands a person types."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import checks, control_plane, images, lifecycle, lock, tools
+from .node import Node
 from .paths import KUBECONFIG, LOCK, STATE, cache_lock
 from .shell import ClusterError, MissingError, say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .node import Node
 
 IMAGES = ", ".join(images.CATALOGUE)
 OWN_IMAGES = ("operator", "trainer")

@@ -13,8 +13,6 @@ from qtj_report.study import ParameterColumn, StudyContent, StudyPoint
 from qtj_report.study_charts import parameter_charts
 from tools.docs.files import ROOT
 
-__all__ = ["FOLDER", "drawn"]
-
 FOLDER = ROOT / "docs/studies"
 
 

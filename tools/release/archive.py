@@ -5,8 +5,6 @@ import io
 import tarfile
 from collections.abc import Mapping
 
-__all__ = ["File", "tar_gz"]
-
 File = tuple[bytes, int]
 """The content of a file, and its mode."""
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from tools.release.archive import tar_gz
 from tools.release.version import ROOT, VERSION
 
-__all__ = ["CHART", "chart_archive"]
-
 CHART = f"qtj-operator-{VERSION}.tgz"
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from tools.release.version import ROOT
 
-__all__ = ["FOLDERS", "MACHINES", "build_distributions"]
-
 _COMPILED = ("trainer/qtj_simulator", "trainer/qtj_trainer")
 FOLDERS = ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", *_COMPILED, ".")
 MACHINES: Mapping[str, str] = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}

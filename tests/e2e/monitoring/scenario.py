@@ -17,8 +17,6 @@ from tests.e2e.monitoring.prometheus import Prometheus, Target, running
 from tests.e2e.trial import Trial
 from tests.e2e.world import JOB_LABEL, World
 
-__all__ = ["monitored"]
-
 _CASES = Path(__file__).with_name("alerts_test.yaml")
 _EPOCHS = 100_000
 """More than it gets to: what has ended is scraped no more."""

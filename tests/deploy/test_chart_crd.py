@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.release.chart import chart_archive
+from tools.release.archive import chart_archive
 from tools.release.compatibility import CRD
 from tools.release.version import ROOT
 

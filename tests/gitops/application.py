@@ -89,6 +89,21 @@ class GitOps:
         application["spec"]["source"]["repoURL"] = self.repository.url
         return application
 
+    def application_set(self, *folders: str) -> Manifest:
+        """Returns the set of one Application for each folder of the repository."""
+        one = self.application(f"{self.namespace}-{{{{.folder}}}}", "{{.folder}}", automated=True)
+        metadata = {key: value for key, value in one["metadata"].items() if key != "namespace"}
+        return {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "ApplicationSet",
+            "metadata": {"name": self.namespace, "namespace": NAMESPACE},
+            "spec": {
+                "goTemplate": True,
+                "generators": [{"list": {"elements": [{"folder": folder} for folder in folders]}}],
+                "template": {"metadata": metadata, "spec": one["spec"]},
+            },
+        }
+
     def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:
         return {
             "project": "default",

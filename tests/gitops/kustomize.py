@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from tests.gitops.programs import find_program
+from tests.missing import find_program
 from tools.cluster.tools import KUBERNETES
 
 Objects = list[dict[str, Any]]

@@ -126,10 +126,6 @@ def helm() -> str:
     return program(HELM, "helm")
 
 
-def krew() -> str:
-    return program(KREW, "krew")
-
-
 def named(names: Sequence[str] = ()) -> Mapping[Group, Sequence[str]]:
     """All programs of the named groups, or of all but those in `LONG`."""
     return dict.fromkeys((GROUPS[name] for name in names or [name for name in GROUPS if name not in LONG]), ())

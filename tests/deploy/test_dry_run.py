@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import pytest
-import yaml
 
 from tests.controller.conftest import api_server
 from tests.controller.test_install import of_kind
-from tests.deploy.chart import DEPLOY, Helm, Json
+from tests.deploy.chart import DEPLOY, Helm, Json, objects_in
 from tools.api_server import ApiServer
 
 __all__ = ["api_server"]
@@ -50,7 +49,7 @@ def accepted(answer: str) -> int:
 
 @pytest.mark.parametrize("folder", kustomizations())
 def test_the_api_server_accepts_what_kustomize_builds(server: ApiServer, folder: str) -> None:
-    objects = list(yaml.safe_load_all(server.kubectl("kustomize", str(DEPLOY / folder))))
+    objects = objects_in(server.kubectl("kustomize", str(DEPLOY / folder)))
 
     answer = dry_run(server, objects)
 

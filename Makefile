@@ -176,11 +176,12 @@ mutation: $(STAMP) ## Break the decisions in every small way, and count what the
 	nice -n 19 $(BIN)/python -m tools.mutation
 
 .PHONY: coverage
-coverage: $(STAMP) ## What the unit and trainer tests run of the code, by package; fails below the floor (an hour)
+coverage: $(STAMP) ## What the unit and trainer tests run of the code, by file; fails below the floor (an hour)
 	@for stage in unit trainer; do $(call PROGRAMS,$$stage); done
 	rm -rf $(VENV)/coverage && mkdir $(VENV)/coverage
 	$(BIN)/coverage run -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"
-	$(BIN)/python -m tools.coverage
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report --sort=cover
 
 .PHONY: test-trainer
 test-trainer: $(STAMP) ## Tests of the trainer

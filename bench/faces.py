@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from qtj_simulator.specification import Specification
 
-__all__ = ["main"]
-
 LAYERS = 2
 BATCHES = {4: 1, 8: 32, 12: 32, 16: 4, 20: 1}
 _IN_A_ROW = 4

@@ -9,8 +9,6 @@ from qtj_simulator.fused.engine import lanes
 from qtj_simulator.fused.library import library
 from qtj_simulator.fused.plan import Plan
 
-__all__ = ["bytes_moved", "copy_speed", "operations", "peak"]
-
 _APPLY, _SUMS, _READOUT = (30, 14), (28, 12), 44
 """Operations for each amplitude, of a full block and one that preserves parity; see the README of the native part."""
 _AMPLITUDE = 8

@@ -18,8 +18,6 @@ from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.reconcile import Reconciler
 from tools.pod_status import NAMESPACE, NO_ROOM, Pod, end, start
 
-__all__ = ["Course", "Times", "simulated"]
-
 _KEY = (NAMESPACE, "spot")
 _WORKERS = 4
 _SECOND = timedelta(seconds=1)

@@ -15,8 +15,6 @@ import tensorflow as tf
 import tf_keras
 from numpy.typing import NDArray
 
-__all__ = ["TUTORIALS", "Results", "Tutorial", "bright_pixels", "pixel_model", "seeded"]
-
 Array = NDArray[Any]
 Results = Mapping[str, Array]
 Tutorial = Callable[[Any], Results]

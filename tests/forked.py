@@ -24,8 +24,6 @@ from typing import Any, Literal
 
 from qtj_contract import Env
 
-__all__ = ["Forked", "Kind", "Popen", "Server", "run", "servers"]
-
 Kind = Literal["trainer", "program", "command"]
 """What is imported before: TensorFlow and the trainer; what `Program` needs; or what `qtj` needs, with the operator."""
 

@@ -5,8 +5,6 @@ from typing import Any
 
 from qtj_operator.api.job import Job
 
-__all__ = ["IMAGE", "JOB_UID", "a_container", "a_job", "a_template", "job_object", "stored_job"]
-
 IMAGE = "registry.example/trainer:1"
 JOB_UID = "0b5f8f4e-job"
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["filled_once"]
-
 
 def filled_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], object]) -> Path:
     """Returns a folder of the whole run, which the first that asks for it fills; others wait.

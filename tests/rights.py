@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CHECKED_BY_ADMISSION", "Request", "Right", "denied", "requests_of", "rights_of", "unused"]
-
 Json = Mapping[str, Any]
 
 _DECISION = "authorization.k8s.io/decision"

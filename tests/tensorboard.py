@@ -7,8 +7,6 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-__all__ = ["write_curve"]
-
 
 def write_curve(folder: Path, name: str, values: Sequence[float]) -> None:
     """Writes one curve, a value for each step from 0, into an event file of this folder."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-__all__ = ["index_of", "sha256", "wheel"]
-
 
 def wheel(name: str, version: str, *needs: str) -> tuple[str, bytes]:
     """The name and the bytes of a wheel with one module, whose VERSION is its own; the bytes are always the same."""

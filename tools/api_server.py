@@ -20,17 +20,6 @@ from urllib.error import HTTPError
 from tools.background import free_port, process_running, wait_until
 from tools.cluster.tools import KUBERNETES, program
 
-__all__ = [
-    "ApiServer",
-    "Machine",
-    "Programs",
-    "apiserver_command",
-    "etcd_command",
-    "find_programs",
-    "ready",
-    "unverified",
-]
-
 READY_SECONDS = 120.0
 TOKEN = "token"
 OPERATOR = "system:serviceaccount:quantum:qtj-operator"
@@ -107,6 +96,15 @@ class ApiServer:
         if not self._direct().create(manifest):
             self.kubectl("create", "-f", "-", manifest=manifest)
 
+    def refusal(self, manifest: Mapping[str, Any], namespace: str) -> str:
+        """Why an object could not be created in a namespace, in the API server's words; nothing if it could."""
+        placed = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
+        try:
+            self._direct().post(placed, "&dryRun=All")
+        except HTTPError as refused:
+            return str(json.load(refused)["message"])
+        return ""
+
     def names(self, resource: str, namespace: str) -> list[str]:
         return [item["metadata"]["name"] for item in self.get(resource, "-n", namespace)["items"]]
 
@@ -160,14 +158,18 @@ class _Direct:
         """Creates an object; returns False where only kubectl can say why not."""
         if manifest["kind"] not in _CREATED:
             return False
-        version, namespace = manifest["apiVersion"], manifest["metadata"].get("namespace")
-        folder = f"{'apis' if '/' in version else 'api'}/{version}" + (f"/namespaces/{namespace}" if namespace else "")
-        query = "fieldManager=kubectl-create&fieldValidation=Strict"
         try:
-            self._send("POST", f"{folder}/{_CREATED[manifest['kind']]}?{query}", manifest)
+            self.post(manifest)
         except HTTPError:
             return False
         return True
+
+    def post(self, manifest: Mapping[str, Any], more: str = "") -> None:
+        """Asks for an object of one of the kinds that tests create often, with more parameters of the request."""
+        version, namespace = manifest["apiVersion"], manifest["metadata"].get("namespace")
+        folder = f"{'apis' if '/' in version else 'api'}/{version}" + (f"/namespaces/{namespace}" if namespace else "")
+        query = f"fieldManager=kubectl-create&fieldValidation=Strict{more}"
+        self._send("POST", f"{folder}/{_CREATED[manifest['kind']]}?{query}", manifest)
 
     def set_status(self, resource: str, namespace: str, name: str, status: Mapping[str, object]) -> bool:
         """Changes a status; returns False where only kubectl can say why not."""

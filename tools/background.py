@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-__all__ = ["free_port", "free_ports", "listens", "process_running", "tf_configs", "wait_until"]
-
 
 @contextmanager
 def process_running(

@@ -9,21 +9,6 @@ from qtj_contract import TerminationMessage
 from qtj_contract.timestamps import rfc3339
 from qtj_operator.controller.client import Resource
 
-__all__ = [
-    "NAMESPACE",
-    "NO_ROOM",
-    "Pod",
-    "Stop",
-    "end",
-    "ended_badly",
-    "has_ended",
-    "miss",
-    "settle",
-    "start",
-    "stop",
-    "unplace",
-]
-
 NAMESPACE = "lab"
 
 Pod = dict[str, Any]

@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-__all__ = ["served"]
-
 
 @asynccontextmanager
 async def served(handle: Callable[[web.Request], Awaitable[web.StreamResponse]], port: int) -> AsyncIterator[None]:

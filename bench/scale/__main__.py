@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -67,7 +68,7 @@ def _round(plane: ControlPlane, subject: str, size: Size) -> Coroutine[Any, Any,
 
 
 def _note(result: Result, path: Path | None) -> None:
-    line = json.dumps({"what": type(result).__name__.lower(), **result.as_dict()})
+    line = json.dumps({"what": type(result).__name__.lower(), **asdict(result)})
     print(line, flush=True)
     if path:
         with path.open("a") as file:

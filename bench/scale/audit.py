@@ -7,8 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Audit", "Requests"]
-
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _CONFLICT = 409
 

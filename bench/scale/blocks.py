@@ -10,7 +10,7 @@ import sys
 import time
 from asyncio import events
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,6 @@ from bench.scale.control_plane import ADMIN, ControlPlane
 from bench.scale.measure import LIMIT, Size, empty
 from bench.scale.process import started
 from bench.scale.subjects import Operator, Ours, is_running
-
-__all__ = ["Block", "blocks"]
 
 _FILE = "steps.jsonl"
 _SHORT = 0.001
@@ -40,10 +38,6 @@ class Block:
     size: str
     seconds: float
     where: str
-
-    def as_dict(self) -> dict[str, object]:
-        """Returns it for a file of JSON lines."""
-        return asdict(self)
 
 
 class _Timed(Ours):

@@ -3,15 +3,13 @@
 import asyncio
 import statistics
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from bench.scale.api import Api, connected, watched
 from bench.scale.control_plane import ADMIN, ControlPlane
 from bench.scale.measure import LIMIT, empty
 from bench.scale.process import started
 from bench.scale.subjects import Operator, is_running
-
-__all__ = ["Fairness", "fairness"]
 
 
 @dataclass
@@ -27,10 +25,6 @@ class Fairness:
     subject: str
     alone: tuple[float, float]
     beside: tuple[float, float]
-
-    def as_dict(self) -> dict[str, object]:
-        """Returns it for a file of JSON lines."""
-        return asdict(self)
 
 
 async def fairness(plane: ControlPlane, subject: Operator, large: int, small: int) -> Fairness:

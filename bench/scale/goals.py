@@ -9,8 +9,6 @@ from bench.scale.fairness import Fairness
 from bench.scale.idle import Idle
 from bench.scale.measure import Round, Size
 
-__all__ = ["Goal", "Result", "goals"]
-
 Result = Round | Idle | Fairness | Block
 
 _TO_PEER, _TO_FLOOR = 1.2, 1.5

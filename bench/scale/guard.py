@@ -7,8 +7,6 @@ from typing import Any, NoReturn, TypeVar
 
 from bench.scale.control_plane import ControlPlane
 
-__all__ = ["run"]
-
 Result = TypeVar("Result")
 _BEAT = 1.0
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from bench.scale.api import connected, watched
 from bench.scale.audit import Audit
@@ -10,8 +10,6 @@ from bench.scale.control_plane import ADMIN, ControlPlane
 from bench.scale.measure import LIMIT, Size, empty
 from bench.scale.process import cpu_seconds, peak_mib, started
 from bench.scale.subjects import Operator, is_finished, is_running
-
-__all__ = ["Idle", "idle"]
 
 _QUIET = 10.0
 
@@ -39,10 +37,6 @@ class Idle:
     idle_requests: int
     idle_cpu: float
     mib: float
-
-    def as_dict(self) -> dict[str, object]:
-        """Returns it for a file of JSON lines."""
-        return asdict(self)
 
 
 async def idle(plane: ControlPlane, subject: Operator, size: Size, count: int, seconds: float) -> Idle:

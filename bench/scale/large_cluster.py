@@ -26,8 +26,6 @@ from tools.served import served
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["Cost", "measured"]
-
 GROUP, PLURAL = "quantumtraining.dev", "quantumtrainingjobs"
 ALL = ["create", "get", "list", "patch", "watch"]
 UNFINISHED = b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: %s\r\n" % (each, b"x" * 4000) for each in range(30))

@@ -5,8 +5,6 @@ from typing import Any
 
 from qtj_operator.api.names import LABEL_JOB
 
-__all__ = ["deep", "just_below", "large", "nested", "selecting", "suspended"]
-
 
 def _job(name: str, value: str, namespace: str, **meta: str) -> bytes:
     """A suspended job whose template has a field that nobody knows, as an API server answers it."""

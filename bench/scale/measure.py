@@ -2,15 +2,13 @@
 
 import asyncio
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from bench.scale.api import Api, connected, until, watched
 from bench.scale.audit import Audit
 from bench.scale.control_plane import ADMIN, ControlPlane
 from bench.scale.process import cpu_seconds, peak_mib, started
 from bench.scale.subjects import Operator, children, is_running
-
-__all__ = ["LIMIT", "Round", "Size", "empty", "floor", "operator"]
 
 LIMIT = 900.0
 """Seconds for a round; far more than the slowest takes."""
@@ -62,10 +60,6 @@ class Round:
     writes: int = 0
     reads: int = 0
     conflicts: int = 0
-
-    def as_dict(self) -> dict[str, object]:
-        """Returns it for a file of JSON lines."""
-        return asdict(self)
 
 
 async def floor(plane: ControlPlane, size: Size) -> Round:

@@ -18,8 +18,6 @@ from tools.background import free_port, process_running
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["Running", "cpu_seconds", "peak_mib", "resident_mib", "started"]
-
 _LIMIT, _SETTLE = 120.0, 3.0
 _BEAT = 0.02
 """Seconds between two looks at an operator's health."""

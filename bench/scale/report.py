@@ -6,8 +6,6 @@ from pathlib import Path
 
 from bench.scale.measure import Round
 
-__all__ = ["plot", "summary", "table"]
-
 _COLUMNS = (
     *("size", "who", "rounds", "pods", "running", "processor", "memory", "health", "writes a job", "reads a job"),
     "conflicts",

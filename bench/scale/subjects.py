@@ -19,8 +19,6 @@ from tools.cluster.paths import REPO
 from tools.cluster.tools import PEER as PEER_TOOLS
 from tools.cluster.tools import PEER_CRD, PEER_ROLE, program
 
-__all__ = ["ALL", "Operator", "children", "is_finished", "is_running", "prepare"]
-
 _MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108  where the peer looks for its certificate
 _IMAGE = "example.invalid/train:1"
 _CERTIFICATE = "training-operator-webhook-cert"

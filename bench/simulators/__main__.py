@@ -17,9 +17,8 @@ from importlib import import_module
 from bench.case import Case
 from bench.simulators.fused import fused
 from bench.simulators.lightning import lightning
-from bench.simulators.measured import resident, timed
 from bench.simulators.qulacs import qulacs
-from bench.simulators.simulator import Simulator
+from bench.simulators.simulator import Simulator, resident, timed
 from bench.simulators.tensorcircuit import tensorcircuit
 from bench.simulators.tfq import tfq
 from bench.simulators.trainer import trainer_fused, trainer_tfq

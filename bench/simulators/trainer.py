@@ -5,8 +5,6 @@ import numpy as np
 from bench.case import Case
 from bench.simulators.simulator import Simulator
 
-__all__ = ["steps_of", "trainer_fused", "trainer_tfq"]
-
 _ENDLESS_ROUNDS = 20_000
 """An epoch of so many rounds does not end within the benchmark."""
 

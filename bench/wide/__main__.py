@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.wide.chain import Chain
-from bench.wide.cost import cost_of_many
-from bench.wide.room import STATES, available, too_large
+from bench.wide.room import STATES, available, cost_of_many, too_large
 from qtj_contract.quantities import bytes_of
 
 _OURS = ("ours", "tfq")

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from bench.case import Gate
 
-__all__ = ["Chain"]
-
 
 class Chain(NamedTuple):
     """H on each qubit; then layers of exp(-i pi/2 p ZZ) on neighbours and exp(-i pi/2 p X), each with its own p."""

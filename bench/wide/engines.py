@@ -7,8 +7,6 @@ import numpy as np
 from bench.simulators.simulator import Array, Simulator
 from bench.wide.chain import Chain
 
-__all__ = ["lightning", "ours", "qsim", "tfq"]
-
 
 def ours(chain: Chain, threads: int) -> Simulator:
     """Our engine, from NumPy arrays."""

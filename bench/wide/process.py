@@ -8,7 +8,7 @@ import sys
 import time
 from importlib import import_module
 
-from bench.simulators.measured import resident, timed
+from bench.simulators.simulator import resident, timed
 from bench.wide import engines
 from bench.wide.chain import Chain
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROWS", "Panel", "dashboard"]
-
 TARGET = Path(__file__).parents[1] / "helm/files/monitoring/dashboard.json"
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _COLUMNS = 24

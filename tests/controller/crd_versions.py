@@ -9,7 +9,7 @@ import yaml
 from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSION
 from tools.api_server import ApiServer
 from tools.background import wait_until
-from tools.release.crd import CRD, RELEASED
+from tools.release.compatibility import CRD, RELEASED
 
 __all__ = ["NAME", "crd_of", "earlier_crd", "install", "job_in", "next_crd", "resource", "stored_versions"]
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tools.release.version import ROOT, VERSION
 
-__all__ = ["PARAMETERS", "SCRIPT", "Cloud", "plain"]
-
 SCRIPT = ROOT / "deploy/gke/gke.sh"
 PARAMETERS = SCRIPT.with_name("parameters.env")
 READS = ("list", "get-iam-policy", "inspect", "kustomize")

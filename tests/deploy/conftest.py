@@ -6,9 +6,9 @@ import pytest
 
 from tests.controller.conftest import programs
 from tests.deploy.chart import Helm
-from tests.missing import skip_or_fail
+from tests.missing import find_program
 from tools.api_server import Programs
-from tools.cluster import tools
+from tools.cluster.tools import HELM
 
 __all__ = ["programs"]
 
@@ -16,6 +16,4 @@ __all__ = ["programs"]
 @pytest.fixture
 def helm(programs: Programs, tmp_path: Path) -> Helm:
     """Helm with a home of its own, and no cluster."""
-    if not Path(tools.helm()).exists():
-        skip_or_fail("Helm is not built: `python -m tools.cluster tools helm`")
-    return Helm(tools.helm(), programs, tmp_path)
+    return Helm(find_program(HELM, "helm"), programs, tmp_path)

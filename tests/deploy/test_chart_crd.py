@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.release.chart import chart_archive
-from tools.release.crd import CRD
+from tools.release.archive import chart_archive
+from tools.release.compatibility import CRD
 from tools.release.version import ROOT
 
 FILES = {

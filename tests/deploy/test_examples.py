@@ -10,7 +10,7 @@ import yaml
 
 from tests.controller.operator_process import EXAMPLE, SOON, WORKERS, Cluster, running
 from tests.controller.test_install import may, of_kind
-from tests.deploy.chart import CHART, DEPLOY, Helm, Json
+from tests.deploy.chart import CHART, DEPLOY, Helm, Json, objects_in
 from tests.deploy.test_chart_objects import assert_same
 from tests.deploy.test_dry_run import accepted, dry_run
 from tools.api_server import KUBECONFIG, OPERATOR, OPERATOR_TOKEN, ApiServer, Machine, Programs
@@ -39,7 +39,7 @@ def values(example: str) -> Json:
 
 def kustomized(programs: Programs, example: str) -> list[Json]:
     command = (programs.kubectl, "kustomize", str(DEPLOY / "examples" / example))
-    return list(yaml.safe_load_all(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    return objects_in(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def test_there_is_an_example_of_each_kind() -> None:

@@ -11,8 +11,6 @@ from markdown_it.token import Token
 
 from tools.docs.files import ROOT, TOP
 
-__all__ = ["PAGES", "Code", "blocks", "inline_code", "rows"]
-
 PAGES = (*(ROOT / name for name in TOP if name != "CHANGELOG.md"), *sorted((ROOT / "docs").rglob("*.md")))
 """All pages. The changelog is left out: it names what releases of the past had."""
 

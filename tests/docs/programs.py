@@ -16,8 +16,6 @@ from qtj.commands.main import app
 from tools.cluster.tools import helm, kubectl
 from tools.docs.files import ROOT
 
-__all__ = ["NOT_CHECKED", "PROGRAMS", "is_built", "mistakes"]
-
 Words = Sequence[str]
 
 NOT_CHECKED: Mapping[str, str] = {

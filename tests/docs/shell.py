@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-__all__ = ["Command", "commands", "commands_of"]
-
 _HERE_DOCUMENT = re.compile(r"<<(\w+)")
 _SUBSTITUTION = re.compile(r"\$\(([^()]+)\)")
 _FILE = re.compile(r"> *(\S+)")

@@ -22,8 +22,6 @@ from tools.cluster.tools import kubectl
 from tools.docs.files import ROOT
 from tools.reference.models import fields_of
 
-__all__ = ["KINDS_OF_OTHERS", "PARTS", "mistakes"]
-
 Json = dict[str, Any]
 
 KINDS_OF_OTHERS = {

@@ -17,7 +17,6 @@ from tests.e2e import (
     hangs,
     nodes,
     qcnn,
-    rendered,
     same_status,
     submitted,
     tensorboard,
@@ -25,7 +24,7 @@ from tests.e2e import (
 )
 from tests.e2e.checks import Checks
 from tests.e2e.diagnose import diagnose
-from tests.e2e.elastic import elastic
+from tests.e2e.elastic import elastic, scaled
 from tests.e2e.install import install_operator, install_storage, remove_namespace
 from tests.e2e.kubectl import KubectlError
 from tests.e2e.monitoring.on_call import on_call
@@ -36,8 +35,6 @@ from tests.e2e.profiled import profiled
 from tests.e2e.program import mounted
 from tests.e2e.requirements import required
 from tests.e2e.rights import now, rights
-from tests.e2e.scaled import scaled
-from tests.e2e.shared_service import shared_service
 from tests.e2e.study import compared, stopped_and_resumed
 from tests.e2e.terminal import followed
 from tests.e2e.upgrade import upgrade
@@ -75,12 +72,12 @@ TOGETHER: Mapping[str, Scenario] = {
 }
 WAITING: Mapping[str, Scenario] = {
     "bad-input": bad_input.run,
-    "render": rendered.run,
+    "render": bad_input.rendered,
     "policy": admission.policy,
     "mutating-webhook": admission.mutating_webhook,
     "failing-webhook": admission.failing_webhook,
     "gangs": gangs.gangs,
-    "shared-service": shared_service,
+    "shared-service": beside.shared_service,
     "requirements": required,
     "terminal": followed,
     "pod-deadline": beside.stopped_by_kubelet,

@@ -17,8 +17,6 @@ from tests.e2e.trial import Trial
 from tests.e2e.webhook import DENIAL, DENY, LABEL, MUTATE, PROTOCOL, webhook
 from tests.e2e.world import JOB_LABEL, World
 
-__all__ = ["failing_webhook", "mutating_webhook", "policy"]
-
 _GROUP = "admissionregistration.k8s.io/v1"
 _MAINTENANCE = "qtj-e2e-maintenance"
 _MESH = "mesh.qtj-e2e.example.com"

@@ -16,8 +16,6 @@ from tools.api_server import ApiServer, Programs
 from tools.cluster.tools import ARGOCD, build
 from tools.cluster.tools import kubectl as kubectl_path
 
-__all__ = ["argocd_beside"]
-
 
 @contextmanager
 def argocd_beside(namespace: str) -> Iterator[GitOps]:

@@ -1,16 +1,15 @@
-"""What a user may get wrong: each mistake causes one clear message, and other jobs continue."""
+"""What an API server takes: a mistake of a user causes one clear message, and other jobs continue; examples pass."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 import yaml
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, KubectlError, events, get, kubectl, wait_until
+from tests.e2e.kubectl import ROOT, events, get, kubectl, qtj, refusal, wait_until
+from tests.e2e.trial import Manifest, example
 from tests.e2e.world import World
 
-Manifest = dict[str, Any]
 Mistake = Callable[[Manifest], None]
 
 REJECTED: tuple[tuple[str, Mistake, str], ...] = (
@@ -33,6 +32,21 @@ REJECTED: tuple[tuple[str, Mistake, str], ...] = (
     ("no bucket", lambda job: job["spec"]["artifacts"].update(uri="gs:///path"), "names no valid bucket"),
     ("no role", lambda job: job["spec"].update(replicaSpecs={}), "name at least one role"),
 )
+REPORTED = {
+    "an image that cannot be pulled": (
+        *("no-such-image", "Running", "ImageNotPulled"),
+        'image "localhost/no-such-image:1" of no-such-image-worker-',
+    ),
+    "a bucket that does not exist": (
+        *("no-such-bucket", "Failed", "ReplicaFailed"),
+        "the bucket gs://no-such-bucket does not exist",
+    ),
+    "a volume of a Secret that does not exist": (
+        *("no-such-secret", "Running", "ContainerNotStarted"),
+        '(FailedMount): MountVolume.SetUp failed for volume "key" : secret "no-such-secret" not found',
+    ),
+}
+"""What only the world can refuse: the name of the job, and the condition, reason and sentence in which it ends."""
 
 
 def run(checks: Checks, world: World) -> None:
@@ -51,44 +65,19 @@ def _rejected(checks: Checks, namespace: str) -> None:
     """The schema refuses what it can, at once."""
     with checks.scenario("bad input is rejected by kubectl apply"):
         for what, spoil, sentence in REJECTED:
-            job = _example("spoiled")
+            job = example("spoiled")
             spoil(job)
-            answer = _refusal(namespace, job)
+            answer = refusal("-n", namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
             checks.that(f"{what}: {sentence}", sentence in answer, answer or "it was accepted")
 
 
 def _reported(checks: Checks, namespace: str) -> None:
-    """What only the world can refuse ends in a condition and an event."""
-    with checks.scenario("an image that cannot be pulled"):
-        _expect(
-            checks,
-            namespace,
-            "no-such-image",
-            condition="Running",
-            reason="ImageNotPulled",
-            sentence='image "localhost/no-such-image:1" of no-such-image-worker-',
-        )
-    with checks.scenario("a bucket that does not exist"):
-        _expect(
-            checks,
-            namespace,
-            "no-such-bucket",
-            condition="Failed",
-            reason="ReplicaFailed",
-            sentence="the bucket gs://no-such-bucket does not exist",
-        )
-    with checks.scenario("a volume of a Secret that does not exist"):
-        _expect(
-            checks,
-            namespace,
-            "no-such-secret",
-            condition="Running",
-            reason="ContainerNotStarted",
-            sentence='(FailedMount): MountVolume.SetUp failed for volume "key" : secret "no-such-secret" not found',
-        )
+    for what, (name, condition, reason, sentence) in REPORTED.items():
+        with checks.scenario(what):
+            _expect(checks, namespace, name, condition, reason, sentence)
 
 
-def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason: str, sentence: str) -> None:
+def _expect(checks: Checks, namespace: str, name: str, condition: str, reason: str, sentence: str) -> None:
     def found() -> dict[str, Any]:
         conditions = get("-n", namespace, "qtj", name).get("status", {}).get("conditions", ())
         return next((c for c in conditions if c["type"] == condition and c["reason"] == reason), {})
@@ -104,28 +93,14 @@ def _expect(checks: Checks, namespace: str, name: str, *, condition: str, reason
     checks.equal("one event of type Warning", types(), ["Warning"])
 
 
-def _refusal(namespace: str, job: Manifest) -> str:
-    try:
-        kubectl("-n", namespace, "apply", "-f", "-", stdin=yaml.safe_dump(job))
-    except KubectlError as error:
-        return str(error)
-    return ""
-
-
-def _example(name: str) -> Manifest:
-    job: Manifest = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
-    job["metadata"]["name"] = name
-    return job
-
-
 def _no_such_image() -> Manifest:
-    job = _example("no-such-image")
+    job = example("no-such-image")
     job["spec"]["template"]["spec"]["containers"][0]["image"] = "localhost/no-such-image:1"
     return job
 
 
 def _no_such_secret() -> Manifest:
-    job = _example("no-such-secret")
+    job = example("no-such-secret")
     pod = job["spec"]["template"]["spec"]
     pod["volumes"] = [{"name": "key", "secret": {"secretName": "no-such-secret"}}]
     pod["containers"][0]["volumeMounts"] = [{"name": "key", "mountPath": "/key"}]  # else the kubelet leaves it out
@@ -133,7 +108,17 @@ def _no_such_secret() -> Manifest:
 
 
 def _no_such_bucket() -> Manifest:
-    job = _example("no-such-bucket")
+    job = example("no-such-bucket")
     job["spec"]["artifacts"]["uri"] = "gs://no-such-bucket/qcnn"
     job["spec"]["replicaSpecs"]["Worker"]["replicas"] = 1
     return job
+
+
+def rendered(checks: Checks, _: World) -> None:
+    """Renders each example and has the API server check what came out, field by field."""
+    with checks.scenario("qtj render | kubectl apply --dry-run=server"):
+        for each in sorted((ROOT / "examples").glob("*.yaml")):
+            made = qtj("render", str(each))
+            made.check_returncode()
+            refused = refusal("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=made.stdout)
+            checks.equal(f"{each.name}: what is refused", refused, "")

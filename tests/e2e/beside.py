@@ -1,12 +1,15 @@
-"""What the real kubelet says of pods: those that it stops itself, and one with a container that is done long before."""
+"""What the real kubelet says of pods: those that it stops itself, and one with a container that is done long before.
+
+And two behind one Service, to which the DNS of the cluster gives a name each.
+"""
+
+from collections.abc import Sequence
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import kubectl
+from tests.e2e.kubectl import get, kubectl
 from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
-from tests.e2e.world import World
-
-__all__ = ["evicted_by_kubelet", "finished_helper", "obedient", "stopped_by_kubelet"]
+from tests.e2e.world import JOB_LABEL, World
 
 _POD_SECONDS = 15
 """After which the kubelet stops a pod: time to start, and no more."""
@@ -30,12 +33,9 @@ def stopped_by_kubelet(checks: Checks, world: World) -> None:
     """A pod that runs longer than its own activeDeadlineSeconds has not trained, although its program ends with 0."""
     job = obedient("stopped")
     _pod(job)["activeDeadlineSeconds"] = _POD_SECONDS
-    trial = Trial.apply(checks, world, job)
-    status = trial.ends(restarts=1)
-    ended = [(failure["reason"], failure.get("exitCode")) for failure in status.get("failures", ())]
+    failures = _trains_again(checks, world, job)
+    ended = [(failure["reason"], failure.get("exitCode")) for failure in failures]
     checks.equal("how the first attempt ended", ended, [("DeadlineExceeded", 0)])
-    checks.equal("the weights are those of the second", status["weights"]["uri"], "gs://quantum-training/tmp/w")
-    trial.deleted()
 
 
 def evicted_by_kubelet(checks: Checks, world: World) -> None:
@@ -43,12 +43,18 @@ def evicted_by_kubelet(checks: Checks, world: World) -> None:
     job = obedient("evicted")
     _pod(job)["volumes"] = [_SCRATCH]
     _pod(job)["containers"][0]["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch"}]
+    failures = _trains_again(checks, world, job)
+    checks.equal("how the first attempt ended", [failure["reason"] for failure in failures], ["Evicted"])
+
+
+def _trains_again(checks: Checks, world: World, job: Manifest) -> Sequence[Manifest]:
+    """Runs a job that is stopped in its first attempt; returns its failures."""
     trial = Trial.apply(checks, world, job)
     status = trial.ends(restarts=1)
-    ended = [failure["reason"] for failure in status.get("failures", ())]
-    checks.equal("how the first attempt ended", ended, ["Evicted"])
     checks.equal("the weights are those of the second", status["weights"]["uri"], "gs://quantum-training/tmp/w")
     trial.deleted()
+    failures: Sequence[Manifest] = status.get("failures", ())
+    return failures
 
 
 def obedient(name: str) -> Manifest:
@@ -76,6 +82,18 @@ def finished_helper(checks: Checks, world: World) -> None:
         if condition["type"] == "Ready"
     ]
     checks.equal("the pods are not ready, for their helpers are done", ready, ["False", "False"])
+    trial.ends()
+    trial.deleted()
+
+
+def shared_service(checks: Checks, world: World) -> None:
+    """The toy's follower connects to its leader by the name in TF_CONFIG, or the job never ends."""
+    job = light("shared", epochs=20)
+    job["spec"]["replicaService"] = "Shared"
+    trial = Trial.apply(checks, world, job)
+    kubectl("-n", world.namespace, "wait", "qtj/shared", "--for=condition=Running", "--timeout=300s", timeout=310)
+    services = get("-n", world.namespace, "services", "-l", f"{JOB_LABEL}=shared")["items"]
+    checks.equal("all replicas share one Service", [each["metadata"]["name"] for each in services], ["shared"])
     trial.ends()
     trial.deleted()
 

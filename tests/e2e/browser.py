@@ -17,10 +17,9 @@ from tests.browser.chromium import browser
 from tests.browser.tensorboard import TensorBoard
 from tests.e2e.checks import Checks
 from tests.e2e.forwarded import forwarded
-from tests.e2e.kubectl import ROOT, get, kubectl, wait_until
+from tests.e2e.kubectl import get, kubectl, wait_until
+from tests.e2e.trial import example
 from tests.e2e.world import World
-
-__all__ = ["run"]
 
 _JOB = "browsed"
 _EPOCHS = 600
@@ -71,9 +70,8 @@ def _status(world: World) -> dict[str, Any]:
 
 
 def _job() -> dict[str, Any]:
-    job: dict[str, Any] = yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text())
-    job["metadata"]["name"] = _JOB
-    job["spec"] |= {"tensorboard": {}, "artifacts": {"uri": f"file://{_MOUNTED}/{_JOB}"}}
+    job = example(_JOB, f"file://{_MOUNTED}/{_JOB}")
+    job["spec"]["tensorboard"] = {}
     pod = job["spec"]["template"]["spec"]
     pod["volumes"] = [{"name": "artifacts", "persistentVolumeClaim": {"claimName": _JOB}}]
     pod["containers"][0] |= {

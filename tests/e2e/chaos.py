@@ -11,8 +11,6 @@ from tests.e2e.progress import PORTS, Steps
 from tests.e2e.trial import Trial
 from tests.e2e.world import JOB_LABEL, World, first, is_running
 
-__all__ = ["deleted_inference", "deleted_pod", "edited_services", "inference_runs", "killed_worker", "suspended"]
-
 _ADDED = {"name": "more", "port": 10}
 """A port that somebody adds to a Service, as a mesh may."""
 

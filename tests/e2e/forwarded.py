@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from tests.e2e.kubectl import KubectlError
 from tools.background import free_port
 
-__all__ = ["forwarded"]
-
 _QTJ = (sys.executable, "-m", "qtj")
 
 

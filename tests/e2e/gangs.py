@@ -14,8 +14,6 @@ from tests.e2e.light import Manifest, light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["gangs"]
-
 _QPU = "example.com/qpu"
 """What a gang needs on each node; no other job asks for it, so what else runs here does not matter."""
 _BINDING_SECONDS = 5.0

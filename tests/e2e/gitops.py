@@ -11,9 +11,6 @@ from tests.e2e.kubectl import ROOT, exists, wait_until
 from tests.e2e.light import light
 from tests.e2e.world import World
 from tests.gitops.application import GitOps
-from tests.gitops.sets import application_set
-
-__all__ = ["gitops"]
 
 _SECONDS = 300.0
 _EPOCHS = 30
@@ -50,7 +47,7 @@ def _life(checks: Checks, git: GitOps) -> None:
 
 def _set(checks: Checks, git: GitOps) -> None:
     git.repository.commit({"good/job.yaml": _job("good"), "bad/job.yaml": _job("bad", fails=True)})
-    git.apply(application_set(git, "good", "bad"))
+    git.apply(git.application_set("good", "bad"))
     for folder, health in (("good", "Healthy"), ("bad", "Degraded")):
         name = f"{git.namespace}-{folder}"
         checks.equal(f"the application {folder} of the set", _next(git, ("Synced", health), name), ("Synced", health))

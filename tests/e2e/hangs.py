@@ -1,16 +1,9 @@
 """A worker that takes no step any more: the gang is restarted, and the message names the culprit."""
 
-from copy import deepcopy
-from typing import Any
-
-import yaml
-
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, KubectlError, kubectl
-from tests.e2e.trial import BUCKET, Trial
+from tests.e2e.trial import Trial, example
 from tests.e2e.world import World
-
-__all__ = ["dead_lock"]
 
 _DEADLINE = 20
 """Seconds."""
@@ -38,7 +31,7 @@ Stopwatch.restart = begin_epoch
 
 def dead_lock(checks: Checks, world: World) -> None:
     """A worker in a dead lock writes its stack, and is named."""
-    trial = _begin(checks, world, "locked", _LOCKED)
+    trial = _begin(checks, world)
     worker = trial.workers[1]
     trial.meanwhile("writes the stack of its dead lock", lambda: "in wait_for_the_lock" in _log(trial, worker), 300)
     checks.that("the stack of the dead lock is in the log", holds=True)
@@ -46,13 +39,11 @@ def dead_lock(checks: Checks, world: World) -> None:
     trial.completes(restarts=1)
 
 
-def _begin(checks: Checks, world: World, name: str, more: str = "") -> Trial:
-    job: dict[str, Any] = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
-    job["metadata"]["name"] = name
-    job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/tmp/{name}"
+def _begin(checks: Checks, world: World) -> Trial:
+    job = example("locked")
     job["spec"]["runPolicy"] = {**job["spec"].get("runPolicy", {}), "progressDeadlineSeconds": _DEADLINE}
     container = job["spec"]["template"]["spec"]["containers"][0]
-    container["command"] = ["python", "-uc", more + (ROOT / "tests/e2e/paced.py").read_text()]
+    container["command"] = ["python", "-uc", _LOCKED + (ROOT / "tests/e2e/paced.py").read_text()]
     container["args"] = ["train", "qcnn", "--epochs=60"]
     return Trial.apply(checks, world, job)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +24,21 @@ def kubectl(*args: str, stdin: str | None = None, timeout: float = 120) -> str:
     """Runs kubectl and returns what it wrote to stdout."""
     done = _run(args, None if stdin is None else stdin.encode(), timeout)
     return done.decode()
+
+
+def refusal(*args: str, stdin: str) -> str:
+    """Runs kubectl, which is to fail, and returns what it says; nothing if it does not fail."""
+    try:
+        kubectl(*args, stdin=stdin)
+    except KubectlError as error:
+        return str(error)
+    return ""
+
+
+def qtj(*words: str, cwd: str | Path | None = None, timeout: float = 900) -> subprocess.CompletedProcess[str]:
+    """Runs a command of this checkout to its end, whatever that is."""
+    command = [sys.executable, "-m", "qtj", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def kubectl_bytes(*args: str) -> bytes:

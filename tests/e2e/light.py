@@ -6,8 +6,6 @@ from tests.e2e.kubectl import ROOT
 from tests.e2e.trial import BUCKET
 from tools.release.version import TRAINER_IMAGE
 
-__all__ = ["Manifest", "light"]
-
 Manifest = dict[str, Any]
 
 

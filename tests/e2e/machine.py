@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from tests.e2e.kubectl import ROOT, get
-
-__all__ = ["cluster", "kill", "processes"]
+from tests.e2e.kubectl import ROOT, get, kubectl, wait_until
 
 _STATE = "/var/lib/qtj-cluster"
 
@@ -20,6 +20,37 @@ def cluster(*words: str) -> None:
     """
     command = [sys.executable, "-m", "tools.cluster", *words]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True, timeout=300)
+
+
+@contextmanager
+def without(node: str) -> Iterator[None]:
+    """What happens to a node meanwhile is undone at the end, and the node is waited for."""
+    try:
+        yield
+    finally:
+        cluster("up", "--nodes", "2")
+        wait_until(f"{node} is back", lambda: node in ready_nodes(), 120)
+
+
+@contextmanager
+def drained(node: str) -> Iterator[None]:
+    """A node is drained, and takes pods again at the end."""
+    try:
+        kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
+        yield
+    finally:
+        kubectl("uncordon", node)
+
+
+def ready_nodes() -> list[str]:
+    """Returns the nodes that say that they are ready."""
+    ready = {"type": "Ready", "status": "True"}
+    nodes = get("nodes")["items"]
+    return [
+        node["metadata"]["name"]
+        for node in nodes
+        if any(ready.items() <= condition.items() for condition in node["status"]["conditions"])
+    ]
 
 
 def processes(namespace: str, *pods: str) -> list[int]:

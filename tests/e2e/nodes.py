@@ -8,12 +8,10 @@ from tests.e2e.chaos import inference_runs, time_of_next_step
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import KubectlError, get, kubectl, wait_until
 from tests.e2e.light import light
-from tests.e2e.machine import cluster
+from tests.e2e.machine import cluster, drained, ready_nodes, without
 from tests.e2e.progress import Steps
 from tests.e2e.trial import Trial, spread
 from tests.e2e.world import World
-
-__all__ = ["drained_inference", "drained_node", "lost_inference", "lost_node", "pressed_node", "two_nodes"]
 
 _VICTIM = "node-2"
 """node-1 has the storage."""
@@ -33,8 +31,10 @@ def two_nodes() -> None:
         KubectlError: There are fewer; with what to do about it.
     """
     kubectl("uncordon", _VICTIM)
-    if len(_ready()) < 2:
-        raise KubectlError(f"ready nodes: {', '.join(_ready()) or 'none'}; two are needed: make cluster NODES=2 images")
+    if len(ready_nodes()) < 2:
+        raise KubectlError(
+            f"ready nodes: {', '.join(ready_nodes()) or 'none'}; two are needed: make cluster NODES=2 images"
+        )
 
 
 def drained_node(checks: Checks, world: World) -> None:
@@ -42,13 +42,10 @@ def drained_node(checks: Checks, world: World) -> None:
     trial = Trial.begin(checks, world, "drained", affinity=spread("drained", strictly=True))
     trial.trains(epochs=2)
     checks.equal("the replicas are spread", sorted(trial.nodes()), ["node-1", _VICTIM])
-    kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
-    try:
+    with drained(_VICTIM):
         trial.wait("reports that no node can run it", lambda status: status.get("reason") == "Unschedulable")
         message = next(c["message"] for c in trial.status["conditions"] if c["reason"] == "Unschedulable")
         checks.that(f"it says why it waits: {message}", "no node can run drained-worker-" in message)
-    finally:
-        kubectl("uncordon", _VICTIM)
     trial.completes(disruptions=1)
 
 
@@ -58,12 +55,9 @@ def drained_inference(checks: Checks, world: World) -> None:
     wait_until("inference runs", lambda: inference_runs(trial), 900, pause=0.1)
     kept = [worker for worker, node in zip(trial.workers, trial.nodes(), strict=True) if node != _VICTIM]
     checks.equal("the node of inference", _inference_nodes(trial), [_VICTIM])
-    kubectl("drain", _VICTIM, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=90s")
-    try:
+    with drained(_VICTIM):
         trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
         checks.equal("the node where inference ended", _inference_nodes(trial), ["node-1"])
-    finally:
-        kubectl("uncordon", _VICTIM)
     trial.completes(workers=kept)
 
 
@@ -73,16 +67,13 @@ def lost_node(checks: Checks, world: World) -> None:
     trial.trains(epochs=2)
     checks.equal("the replicas are spread", sorted(trial.nodes()), ["node-1", _VICTIM])
     old = trial.uids()
-    try:
+    with without(_VICTIM):
         with Steps(world.namespace, trial.workers[0]) as steps:
             begin = time.monotonic()
             cluster("stop-node", _VICTIM)
             time_of_next_step(trial, steps, begin, old, "loss of a node to the next step", goal=None)
         checks.equal("all replicas are on the other node", trial.nodes(), ["node-1", "node-1"])
         trial.wait("ends", lambda status: status.get("phase") == "Complete")
-    finally:
-        cluster("up", "--nodes", "2")
-        wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
     trial.completes(disruptions=1)
 
 
@@ -96,15 +87,12 @@ def lost_inference(checks: Checks, world: World) -> None:
     trial = Trial.apply(checks, world, job)
     wait_until("inference runs", lambda: inference_runs(trial), 120)
     checks.equal("the node of inference", _inference_nodes(trial), [_VICTIM])
-    try:
+    with without(_VICTIM):
         cluster("stop-node", _VICTIM)
         trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
         checks.that("inference ended on the other node", "node-1" in _inference_nodes(trial), _inference_nodes(trial))
         checks.equal("phase", trial.status["phase"], "Complete")
         checks.equal("attempts", trial.status["attempt"], 1)
-    finally:
-        cluster("up", "--nodes", "2")
-        wait_until("the node is back", lambda: _VICTIM in _ready(), 120)
     trial.deleted()
 
 
@@ -116,12 +104,9 @@ def pressed_node(checks: Checks, world: World) -> None:
     kubectl("-n", world.namespace, "wait", "qtj/pressed", "--for=condition=Running", "--timeout=120s", timeout=130)
     pod = get("-n", world.namespace, "pod", trial.workers[0])
     checks.equal("the node of the worker", pod["spec"].get("nodeName"), _VICTIM)
-    try:
+    with without(_VICTIM):
         cluster("press-node", _VICTIM)
         trial.wait("is disrupted", lambda status: status.get("disruptions", 0) > 0, 120)
-    finally:
-        cluster("up", "--nodes", "2")
-        wait_until("the node takes pods again", lambda: _VICTIM in _ready(), 120)
     trial.wait("ends", lambda status: status.get("phase") in {"Complete", "Failed"})
     checks.equal("phase, restarts", (trial.status["phase"], trial.status["restarts"]), ("Complete", 0))
     trial.deleted()
@@ -137,13 +122,3 @@ def _rather_on(node: str) -> dict[str, Any]:
     expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
     weighted = [{"weight": 100, "preference": {"matchExpressions": [expression]}}]
     return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighted}}
-
-
-def _ready() -> list[str]:
-    ready = {"type": "Ready", "status": "True"}
-    nodes = get("nodes")["items"]
-    return [
-        node["metadata"]["name"]
-        for node in nodes
-        if any(ready.items() <= condition.items() for condition in node["status"]["conditions"])
-    ]

@@ -11,8 +11,6 @@ from tests.e2e.machine import kill, processes
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["crash", "killed_operator"]
-
 _LONGEST_DELAY = 1.5
 """Seconds after a phase has begun: from the middle of a pass to long after it."""
 

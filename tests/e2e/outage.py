@@ -9,8 +9,6 @@ from tests.e2e.machine import cluster, kill
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["outage"]
-
 _GAP = "5"
 """Seconds without either, before they start again."""
 

@@ -8,11 +8,9 @@ import yaml
 
 from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, get, kubectl, wait_until
-from tests.e2e.trial import BUCKET
+from tests.e2e.trial import BUCKET, example
 from tests.e2e.world import World
 from tools.release.version import TRAINER_IMAGE
-
-__all__ = ["mounted"]
 
 JOB = "mounted"
 CONFIG_MAP = "mounted-1"
@@ -62,9 +60,7 @@ def _config_map() -> dict[str, Any]:
 
 
 def _job() -> dict[str, Any]:
-    job: dict[str, Any] = yaml.safe_load((ROOT / "examples/own-program.yaml").read_text())
-    job["metadata"]["name"] = JOB
-    job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/tmp/{JOB}"
+    job = example(JOB, f"gs://{BUCKET}/tmp/{JOB}", file="own-program")
     job["spec"]["program"] = {"configMap": CONFIG_MAP, "entry": "mine.py"}
     container = job["spec"]["template"]["spec"]["containers"][0]
     container["image"] = TRAINER_IMAGE

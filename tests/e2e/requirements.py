@@ -1,18 +1,14 @@
 """Packages that the image lacks, from a wheel beside the program: installed, refused, and asked for again."""
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import get, kubectl
+from tests.e2e.kubectl import get, kubectl, qtj
 from tests.e2e.world import World
 from tests.wheels import sha256, wheel
-
-__all__ = ["required"]
 
 _NAME, _CONTENT = wheel("tiny", "1.0")
 _PROGRAM = f"""\
@@ -54,13 +50,10 @@ def _fails(checks: Checks, world: World, name: str, requirements: str, sentence:
     return restarts
 
 
-def _submit(world: World, name: str, requirements: str, *more: str) -> "subprocess.CompletedProcess[str]":
+def _submit(world: World, name: str, requirements: str, *more: str) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
         for file, content in {_NAME: _CONTENT, "train.py": _PROGRAM.encode(), "r.txt": requirements.encode()}.items():
             (Path(folder) / file).write_bytes(content)
         words = ("submit", "train.py", "-n", world.namespace, "--name", name, "--requirements", "r.txt")
         options = ("--artifacts", f"gs://quantum-training/{name}", "--memory", "512Mi", "--set", _READ_ONLY)
-        command = [sys.executable, "-m", "qtj", *words, *options, *more]
-        return subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False, env=os.environ
-        )
+        return qtj(*words, *options, *more, cwd=folder, timeout=_SECONDS)

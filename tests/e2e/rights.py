@@ -8,8 +8,6 @@ from tests.e2e.kubectl import get
 from tests.rights import CHECKED_BY_ADMISSION, Right, denied, requests_of, rights_of, unused
 from tools.cluster.control_plane import AUDIT_LOG, AUDITED
 
-__all__ = ["OF_A_NEWER_CLUSTER", "OPTIONAL", "USED_ELSEWHERE", "now", "rights"]
-
 USED_ELSEWHERE = frozenset(
     {
         Right("delete", "jobs.batch"),  # inference is edited, or its node is lost

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -13,10 +11,8 @@ from typing import Any
 import yaml
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, get, kubectl
+from tests.e2e.kubectl import ROOT, get, kubectl, qtj
 
-QTJ = (sys.executable, "-c", "from qtj import app; app(prog_name='qtj')")
-"""The command, of this checkout."""
 _TIMES = {
     "activeSince",
     "attemptStartTime",
@@ -90,8 +86,7 @@ def _compare(checks: Checks, namespace: str, job: dict[str, Any], phase: str, ex
 def _run_here(job: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     with TemporaryDirectory(prefix="qtj-e2e-") as folder:
         (Path(folder) / "job.yaml").write_text(yaml.safe_dump(job))
-        command = [*QTJ, "run", "job.yaml", "-o", "json"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+        done = qtj("run", "job.yaml", "-o", "json", cwd=folder, timeout=300)
         return done.returncode, json.loads(done.stdout)
 
 

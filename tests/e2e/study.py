@@ -1,8 +1,6 @@
 """Studies: their trials are jobs, and whatever happens to these, the study or the operator, the table is whole."""
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +9,11 @@ from typing import Any
 import yaml
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, get, kubectl, wait_until
+from tests.e2e.kubectl import ROOT, get, kubectl, qtj, wait_until
 from tests.e2e.operator_killed import crash
 from tests.e2e.trial import BUCKET
 from tests.e2e.world import World
 from tools.release.version import TRAINER_IMAGE
-
-__all__ = ["compared", "stopped_and_resumed"]
 
 STUDY = "rates"
 LIFE = "life"
@@ -110,8 +106,8 @@ def stopped_and_resumed(checks: Checks, world: World) -> None:
     checks.equal("each trial that was not stopped is one job", jobs, phases.count("Complete"))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "study.yaml").write_text(_life())
-        _qtj(folder, "run", "study.yaml", "--parallel=1")
-        here, there = (_points(_qtj(folder, "report", LIFE, *place, "-o", "json")) for place in ((), where))
+        qtj("run", "study.yaml", "--parallel=1", cwd=folder).check_returncode()
+        here, there = (_points(qtj("report", LIFE, *place, "-o", "json", cwd=folder).stdout) for place in ((), where))
     checks.equal("the table is that of this machine", there, here)
     kubectl(*where, "delete", "qts", LIFE, "--wait=false")
     kubectl(*where, "delete", "configmap", LIFE)
@@ -127,11 +123,6 @@ def _runs(world: World, number: int) -> None:
 def _suspend(world: World, *, value: bool) -> None:
     patch = json.dumps({"spec": {"suspend": value}})
     kubectl("-n", world.namespace, "patch", "qts", LIFE, "--type=merge", "-p", patch)
-
-
-def _qtj(folder: str, *words: str) -> str:
-    command = [sys.executable, "-m", "qtj", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=900).stdout
 
 
 def _points(report: str) -> Mapping[str, Any]:

@@ -1,18 +1,13 @@
 """A program becomes a job by one command, or by a cell of a notebook, without an image of its own and without YAML."""
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from tests.e2e.checks import Checks
-from tests.e2e.kubectl import ROOT, exists, get, wait_until
+from tests.e2e.kubectl import ROOT, exists, get, qtj, wait_until
 from tests.e2e.world import World
 from tests.python.kernel import run_cells
-
-__all__ = ["run"]
 
 JOB, NOTED = "sent", "noted"
 _SECONDS = 900
@@ -35,12 +30,12 @@ def run(checks: Checks, world: World) -> None:
         (Path(folder) / "parts").mkdir()
         (Path(folder) / "parts/angles.py").write_text("PI = 3.14159\n")
         program.write_text(f"from parts.angles import PI\n{(ROOT / 'examples/own_program.py').read_text()}")
-        followed = _qtj(world, "submit", str(program), store, "--follow", "--set", _STORAGE)
+        followed = qtj("submit", str(program), store, "--follow", "--set", _STORAGE, "-n", world.namespace)
     checks.equal("exit code of the job that was followed", followed.returncode, 0)
     checks.that("its end is shown", f"{JOB} is Complete" in followed.stdout, followed.stdout[-500:] + followed.stderr)
     _fetch(checks, world)
     config_map = get("-n", world.namespace, "qtj", JOB)["spec"]["program"]["configMap"]
-    deleted = _qtj(world, "delete", JOB)
+    deleted = qtj("delete", JOB, "-n", world.namespace)
     checks.equal("exit code of qtj delete", deleted.returncode, 0)
     where = ("-n", world.namespace, "configmap", config_map)
     wait_until("the ConfigMap is gone with its job", lambda: not exists(*where), 90)
@@ -63,14 +58,9 @@ def _in_a_notebook(checks: Checks, world: World) -> None:
 def _fetch(checks: Checks, world: World) -> None:
     """Fetches the results through a pod: this machine does not reach the storage emulator."""
     with tempfile.TemporaryDirectory() as folder:
-        fetched = _qtj(world, "fetch", JOB, "--through-pod", "--to", folder)
+        fetched = qtj("fetch", JOB, "--through-pod", "--to", folder, "-n", world.namespace)
         names = sorted(path.suffix for path in Path(folder).iterdir())
     checks.equal("exit code of qtj fetch --through-pod", fetched.returncode, 0)
     checks.that("weights and report come home", {".h5", ".html"} <= {*names}, f"{names} {fetched.stderr}")
     pods = [each["metadata"]["name"] for each in get("-n", world.namespace, "pods")["items"]]
     checks.that("the pod that read them is gone", not any("-fetch-" in name for name in pods), str(pods))
-
-
-def _qtj(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "qtj", *words[:2], "-n", world.namespace, *words[2:]]
-    return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=os.environ)

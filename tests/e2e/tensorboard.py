@@ -1,7 +1,6 @@
 """TensorBoard of a job: it shows the curves of the training, and outlives it."""
 
 import json
-import time
 from contextlib import suppress
 from typing import Any
 from urllib.request import urlopen
@@ -10,11 +9,9 @@ import yaml
 
 from tests.e2e.checks import Checks
 from tests.e2e.forwarded import forwarded
-from tests.e2e.kubectl import ROOT, exists, get, kubectl, wait_until
-from tests.e2e.trial import BUCKET
+from tests.e2e.kubectl import exists, get, kubectl, wait_until
+from tests.e2e.trial import example
 from tests.e2e.world import World
-
-__all__ = ["run"]
 
 JOB = "boarded"
 BOARD = f"{JOB}-tensorboard"
@@ -76,9 +73,8 @@ def _is_there(world: World) -> bool:
 
 
 def _job() -> dict[str, Any]:
-    job: dict[str, Any] = yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text())
-    job["metadata"]["name"] = JOB
-    job["spec"] |= {"tensorboard": {}, "artifacts": {"uri": f"gs://{BUCKET}/{JOB}-{time.time_ns()}"}}
+    job = example(JOB)
+    job["spec"]["tensorboard"] = {}
     job["spec"]["template"]["spec"]["containers"][0]["args"] = ["train", "qcnn", "--epochs=5"]
     return job
 

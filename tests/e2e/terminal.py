@@ -13,8 +13,6 @@ from tests.e2e.light import light
 from tests.e2e.trial import Trial
 from tests.e2e.world import World
 
-__all__ = ["followed"]
-
 _NAME = "followed"
 _EPOCHS = 400
 """Of a tenth of a second: long enough that it still trains when its worker is deleted."""

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,8 +15,6 @@ from tests.e2e.machine import processes
 from tests.e2e.progress import progress
 from tests.e2e.world import JOB_LABEL, World, first, is_running, log_moment
 
-__all__ = ["BUCKET", "MAX_MSE", "MIN_SIGN_ACCURACY", "Trial", "spread"]
-
 BUCKET = "quantum-training"
 MAX_MSE = 0.29
 MIN_SIGN_ACCURACY = 0.92
@@ -28,6 +25,20 @@ _COMPLETE_SECONDS = 900
 """Ten times what an idle machine needs: they only end what has come to a standstill."""
 
 Manifest = dict[str, Any]
+
+
+def example(name: str, uri: str = "", *, file: str = "qcnn") -> Manifest:
+    """Returns a job of the examples under another name, with its artifacts in a folder of their own each time.
+
+    Args:
+        name: Its name.
+        uri: Where its artifacts are, if that is to be a certain place.
+        file: The example.
+    """
+    job: Manifest = yaml.safe_load((ROOT / f"examples/{file}.yaml").read_text())
+    job["metadata"]["name"] = name
+    job["spec"]["artifacts"] = {**job["spec"]["artifacts"], "uri": uri or f"gs://{BUCKET}/{name}-{time.time_ns()}"}
+    return job
 
 
 @dataclass(frozen=True)
@@ -60,9 +71,7 @@ class Trial:
         elastic: Manifest | None = None,
     ) -> "Trial":
         """Applies the example under another name."""
-        job = deepcopy(yaml.safe_load((ROOT / "examples/qcnn.yaml").read_text()))
-        job["metadata"]["name"] = name
-        job["spec"]["artifacts"]["uri"] = f"gs://{BUCKET}/{name}-{time.time_ns()}"
+        job = example(name)
         pod = job["spec"]["template"]["spec"]
         pod["containers"][0]["command"] = ["python", "-uc", (ROOT / "tests/e2e/paced.py").read_text()]
         pod["containers"][0]["args"] = ["train", "qcnn", f"--epochs={epochs}"]

@@ -6,8 +6,6 @@ from tests.e2e.checks import Checks
 from tests.e2e.kubectl import ROOT, exists, get, kubectl, wait_until
 from tests.e2e.world import JOB_LABEL, World
 
-__all__ = ["run"]
-
 JOB = "tutorial"
 WEIGHTS = "gs://quantum-training/tutorial/weights.h5"
 _MIN_ACCURACY = 0.8

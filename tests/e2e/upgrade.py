@@ -17,8 +17,6 @@ from tests.e2e.trial import Trial
 from tests.e2e.world import World
 from tools.release.earlier import NoSuchCommitError, unpack
 
-__all__ = ["upgrade"]
-
 _BEFORE = "97ed79b7087d69bf1f7433a4bc0ccc18e61f65a0"
 """The last commit whose CRD has no `runPolicy.disruptionLimit`, and whose operator leaves what it does not know."""
 _REPLICAS = 2

@@ -13,8 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-__all__ = ["DENIAL", "DENY", "LABEL", "MUTATE", "PROTOCOL", "Webhook", "webhook"]
-
 MUTATE, DENY = "/mutate", "/deny"
 LABEL = "mesh.example.com/injected"
 PROTOCOL = "mesh.example.com/tensor"

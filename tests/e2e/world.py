@@ -9,8 +9,6 @@ from typing import Any, Self
 
 from tests.e2e.kubectl import KubectlError, Sight, Watch, kubectl
 
-__all__ = ["JOB_LABEL", "World", "first", "is_running", "log_moment"]
-
 JOB_LABEL = "quantumtraining.dev/job"
 _FRACTION = re.compile(r"\.(\d{1,6})\d*")
 

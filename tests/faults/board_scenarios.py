@@ -10,8 +10,6 @@ from tests.faults.scenario import Scenario
 from tests.faults.scenario_steps import ENDLESS, ENDLESS_AT_FIRST, admit_again, delete, edit, in_phase
 from tools.pod_status import NAMESPACE
 
-__all__ = ["BOARD_SCENARIOS"]
-
 _BOARD = "qcnn-tensorboard"
 _WITH_BOARD: dict[str, Any] = {"tensorboard": {}}
 

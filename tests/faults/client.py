@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
@@ -39,19 +38,11 @@ _REFUSALS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Which write fails, counted from 0, and how."""
-
-    write: int
-    fault: Fault
-
-
 class FaultyClient:
     """A `Client` that counts writes and spoils one of them.
 
     Attributes:
-        plan: The write to spoil, if any.
+        spoils: Says how the write of this number fails, or None.
         writes: How many there were.
         reads: How many reads there were.
         own: What the operator was answered.
@@ -64,14 +55,13 @@ class FaultyClient:
         clock: Callable[[], datetime],
         invariants: Invariants,
         gatekeeper: Gatekeeper,
-        plan: Plan | None = None,
     ) -> None:
         self._clock = clock
         self._invariants = invariants
         self._gatekeeper = gatekeeper
         self._client = MemoryClient(store)
         self._dead = False
-        self.plan = plan
+        self.spoils: Callable[[int], Fault | None] = lambda _number: None
         self.writes = self.reads = 0
         self.own = OwnWrites()
         self.seen: Callable[[Resource, str, str], Object | None] = lambda _resource, _namespace, _name: None
@@ -150,15 +140,15 @@ class FaultyClient:
 
     async def _write(self, request: Callable[[], Awaitable[T]]) -> T:
         self._check()
-        plan, at = self.plan, self.writes
+        fault = self.spoils(self.writes)
         self.writes += 1
-        if plan is None or plan.write != at:
+        if fault is None:
             return await request()
-        if plan.fault in _REFUSALS:
-            raise _REFUSALS[plan.fault]
-        if plan.fault != Fault.CRASH_BEFORE:
+        if fault in _REFUSALS:
+            raise _REFUSALS[fault]
+        if fault != Fault.CRASH_BEFORE:
             await request()
-        if plan.fault == Fault.LOST_RESPONSE:
+        if fault == Fault.LOST_RESPONSE:
             raise ApiError(0, "Unreachable", "the connection was reset")
         self._dead = True
         raise Crash

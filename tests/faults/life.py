@@ -2,13 +2,14 @@
 
 import asyncio
 from datetime import datetime
-from typing import Any
 
 from qtj.local.store import Change
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Key, Resource
-from tests.faults.actors import Deed, Kubelet, Script, User
-from tests.faults.mishaps import Mishap, Setting
+from tests.faults.actors import Kubelet, User
+from tests.faults.branches import Branches
+from tests.faults.client import Fault
+from tests.faults.scenario import Scenario
 from tests.faults.simulation import Simulation
 from tests.faults.watches import Trouble
 
@@ -17,30 +18,22 @@ _LOOP = asyncio.Runner()
 
 
 class Life(Simulation):
-    """A scenario that is being played.
+    """A scenario that is being played, and parts into a process for each mishap."""
 
-    Args:
-        job: The manifest that the user applies.
-        script: How programs behave.
-        deeds: What the user does.
-        mishap: What goes wrong.
-        setting: What is odd about the cluster.
-    """
-
-    def __init__(
-        self, job: dict[str, Any], script: Script, deeds: list[Deed], mishap: Mishap, setting: Setting
-    ) -> None:
-        super().__init__(mishap.plan)
+    def __init__(self, scenario: Scenario, branches: Branches) -> None:
+        super().__init__()
         self.events = 0
-        self._job = job
-        self._mishap = mishap
+        self._job = scenario.job()
+        self._branches = branches
+        script, setting = scenario.script, scenario.setting
         self.mesh = setting.mesh
         self.operator.ahead = setting.operator_clock
+        self.operator.client.spoils = self._spoils
         self.gatekeeper.denial, self.gatekeeper.spared = setting.denial, setting.spared
         if setting.held:
             self.kueue.quota = 0
         self.hanging.hangs = script.hangs
-        self._user, kubelet = User(self, deeds), Kubelet(self.store, script, lambda: self.now)
+        self._user, kubelet = User(self, scenario.deeds()), Kubelet(self.store, script, lambda: self.now)
         self.released, self.places = kubelet.released, kubelet.places
         self.actors = (self._user, kubelet, *self.controllers)
 
@@ -58,17 +51,21 @@ class Life(Simulation):
 
     async def look(self, key: Key) -> None:
         """One pass, before which the operator may be restarted."""
-        if self.operator.passes == self._mishap.restart_before:
+        if self._branches.reach(("pass", self.operator.passes)):
             self.operator.restart()
         await self.operator.look(key)
 
+    def _spoils(self, write: int) -> Fault | None:
+        mishap = self._branches.reach(("write", write))
+        return mishap.what if mishap and isinstance(mishap.what, Fault) else None
+
     def _changed(self, change: Change) -> None:
         """Lets the event of which it is the turn have its trouble."""
-        number, self.events = self.events, self.events + (change.resource in CACHED)
-        watch, watches = self._mishap.watch, self.operator.watches
-        spoilt = number == watch.event and change.resource in CACHED
-        if spoilt:
-            watches.spoil(watch.trouble, change.resource)
+        mishap = self._branches.reach(("event", self.events)) if change.resource in CACHED else None
+        self.events += change.resource in CACHED
+        trouble = mishap.what if mishap and isinstance(mishap.what, Trouble) else None
+        if trouble:
+            self.operator.watches.spoil(trouble, change.resource)
         super()._changed(change)
-        if spoilt and watch.trouble is Trouble.DOUBLED:
-            watches.repeat(change)
+        if trouble is Trouble.DOUBLED:
+            self.operator.watches.repeat(change)

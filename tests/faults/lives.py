@@ -14,7 +14,7 @@ from hypothesis.stateful import rule, run_state_machine_as_test
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import Resource
 from tests.faults.admission import Denial
-from tests.faults.client import Fault, Plan
+from tests.faults.client import Fault
 from tests.faults.lives_drawn import works
 from tests.faults.lives_nodes import NodeSteps
 from tests.faults.lives_steps import there_is_a_job
@@ -52,9 +52,10 @@ class AnyLife(UserSteps, NodeSteps):
     def a_write_fails(self, fault: Fault, write: int, *, then: str) -> None:
         """One pass, in which the write with this number meets the fault."""
         client = self.operator.client
-        client.plan = Plan(client.writes + write, fault)
+        spoilt, calm = client.writes + write, client.spoils
+        client.spoils = lambda number: fault if number == spoilt else None
         self.world.run(self.world.look(KEY))
-        client.plan = None
+        client.spoils = calm
         self.operator.invariants.disturbs()
         self._go_on(then)
 

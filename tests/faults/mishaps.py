@@ -1,42 +1,33 @@
 """What goes wrong in a life, and what is odd about its cluster."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from tests.faults.admission import Denial
-from tests.faults.client import Plan
+from tests.faults.client import Fault
 from tests.faults.watches import Trouble
 
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """What happens to one event of the watches, counted from 0; nothing by default."""
-
-    event: int = -1
-    trouble: Trouble = Trouble.DOUBLED
+Moment = tuple[str, int]
+"""A write, an event of the watches, or a pass, and its number, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """What goes wrong in a life; nothing by default.
+    """What goes wrong in a life.
 
     Attributes:
-        plan: A write that fails.
-        restart_before: The pass before which the operator is restarted.
+        moment: When: at this write or event, or before this pass.
+        what: What happens to the write or to the event; before a pass, the operator is restarted.
     """
 
-    plan: Plan | None = None
-    watch: Watch = field(default_factory=Watch)
-    restart_before: int = -1
+    moment: Moment
+    what: Fault | Trouble | None = None
 
     def __str__(self) -> str:
-        if self.plan is not None:
-            return f"{self.plan.fault} at write {self.plan.write}"
-        if self.restart_before >= 0:
-            return f"restart before pass {self.restart_before}"
-        if self.watch.event >= 0:
-            return f"event {self.watch.event} {self.watch.trouble}"
-        return "nothing goes wrong"
+        kind, number = self.moment
+        if kind == "write":
+            return f"{self.what} at write {number}"
+        return f"event {number} {self.what}" if kind == "event" else f"restart before pass {number}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from qtj_operator.controller.client import ApiError, Key, Object, Resource
 from qtj_operator.controller.reconcile import Reconciler
 from qtj_operator.controller.watch_handler import WatchHandler
 from tests.faults.admission import Gatekeeper
-from tests.faults.client import Crash, FaultyClient, Plan
+from tests.faults.client import Crash, FaultyClient
 from tests.faults.hanging import Asked, Hanging
 from tests.faults.invariants import Invariants
 from tests.faults.memory import untrue
@@ -42,14 +42,13 @@ class Operator:
         gatekeeper: Gatekeeper,
         hear: Callable[[Key], None],
         hanging: Hanging,
-        plan: Plan | None = None,
     ) -> None:
         self._hear = hear
         self._hanging = hanging
         self._cache = Cache()
         self.watches = Watches(store, clock, WatchHandler(self._cache, hear))
         self.invariants = Invariants(clock, self._seen)
-        self.client = FaultyClient(store, clock, self.invariants, gatekeeper, plan)
+        self.client = FaultyClient(store, clock, self.invariants, gatekeeper)
         self.ahead = timedelta(0)
         self._failures: Counter[Key] = Counter()
         self.pending: list[Key] = []

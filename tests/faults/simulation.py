@@ -10,7 +10,6 @@ from qtj_operator.api.names import LABEL_ROLE, Role
 from qtj_operator.controller.client import Key, Object, Resource
 from tests.faults import admission, housekeeping, kueue
 from tests.faults.admission import Gatekeeper
-from tests.faults.client import Plan
 from tests.faults.deployments import DeploymentController
 from tests.faults.hanging import Hanging
 from tests.faults.housekeeping import Housekeeping
@@ -43,14 +42,14 @@ class Simulation:
         mesh: Whether a webhook adds to Services and pods.
     """
 
-    def __init__(self, plan: Plan | None = None) -> None:
+    def __init__(self) -> None:
         self.now = START
         self.mesh = False
         uids = map("{0:08d}-0000-4000-8000-{0:012d}".format, itertools.count(1))  # names of groups hold their beginning
         self.store = ClusterStore(lambda: self.now, self._changed, uids.__next__, self._admit)
         self.gatekeeper = Gatekeeper()
         self.hanging = Hanging(self.store, lambda: self.now)
-        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, self.hanging, plan)
+        self.operator = Operator(self.store, lambda: self.now, self.gatekeeper, self.hear, self.hanging)
         self.kueue = Kueue(self.store)
         self.job_controller = JobController(self.store, lambda: self.now)
         self.controllers: tuple[Actor, ...] = (

@@ -5,8 +5,6 @@ from random import Random
 
 import numpy as np
 
-__all__ = ["mutants", "new_seed"]
-
 PIECES = (
     b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[31m", b"\xe2\x80\xa8", b"\r", b"\t", b'"', b"'", b"\\ud800",
     b"{" * 3000, b"[" * 3000, b'{"a":' * 1500, b"- " * 2000, b"9" * 5000, b"1e999", b"NaN", b"-Infinity",

@@ -18,8 +18,6 @@ from tests.jobs import a_container, a_template
 from tools.api_server import ApiServer
 from tools.background import wait_until
 
-__all__ = ["REFRESH_SET", "GitOps", "Manifest", "State", "job", "state_of"]
-
 _PATIENCE = 120.0
 """Seconds for Argo CD to do something; on an idle machine it is two."""
 
@@ -90,6 +88,21 @@ class GitOps:
         application: Manifest = yaml.safe_load((FOLDER / file).read_text())
         application["spec"]["source"]["repoURL"] = self.repository.url
         return application
+
+    def application_set(self, *folders: str) -> Manifest:
+        """Returns the set of one Application for each folder of the repository."""
+        one = self.application(f"{self.namespace}-{{{{.folder}}}}", "{{.folder}}", automated=True)
+        metadata = {key: value for key, value in one["metadata"].items() if key != "namespace"}
+        return {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "ApplicationSet",
+            "metadata": {"name": self.namespace, "namespace": NAMESPACE},
+            "spec": {
+                "goTemplate": True,
+                "generators": [{"list": {"elements": [{"folder": folder} for folder in folders]}}],
+                "template": {"metadata": metadata, "spec": one["spec"]},
+            },
+        }
 
     def _spec(self, path: str, automated: bool, options: Sequence[str]) -> Manifest:
         return {

@@ -11,12 +11,10 @@ from typing import Any
 
 import yaml
 
-from tests.gitops.programs import find_program
+from tests.missing import find_program
 from tools.api_server import ApiServer
 from tools.background import free_port, process_running, wait_until
 from tools.cluster.tools import ARGOCD, HELM, program
-
-__all__ = ["NAMESPACE", "argocd_running", "install"]
 
 NAMESPACE = "argocd"
 HEALTH = Path(__file__).parents[2] / "deploy" / "argocd"

@@ -10,8 +10,8 @@ from tests.controller.conftest import api_server, namespace, programs
 from tests.controller.operator_process import running
 from tests.gitops.application import GitOps
 from tests.gitops.argocd import argocd_running, install
-from tests.gitops.programs import find_program
 from tests.gitops.repository import Repository
+from tests.missing import find_program
 from tools.api_server import ApiServer
 from tools.background import free_port, process_running
 from tools.cluster.tools import ARGOCD, KUBERNETES

@@ -6,10 +6,8 @@ from typing import Any
 
 import yaml
 
-from tests.gitops.programs import find_program
+from tests.missing import find_program
 from tools.cluster.tools import KUBERNETES
-
-__all__ = ["names", "rendered", "the_job"]
 
 Objects = list[dict[str, Any]]
 

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tests.missing import find_program
 from tools.cluster.tools import LUA
-
-__all__ = ["health"]
 
 _PROGRAM = """\
 obj = {job}

@@ -5,8 +5,6 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["Repository"]
-
 _ROLES = ("AUTHOR", "COMMITTER")
 _WHO = {f"GIT_{role}_{what}": "jane@example.com" for role in _ROLES for what in ("NAME", "EMAIL")}
 

@@ -13,9 +13,12 @@ from qtj_operator.api.names import KIND
 from qtj_operator.api.study import STUDY_KIND
 from tests.gitops.states import STATES
 
-__all__ = ["FOLDER", "generated"]
-
 FOLDER = Path(__file__).parents[2] / "deploy" / "argocd"
+CASES: Mapping[str, dict[str, str]] = {
+    Path(case["inputPath"]).stem: case["healthStatus"]
+    for case in yaml.safe_load((FOLDER / "health_test.yaml").read_text())["tests"]
+}
+"""The expected health by the name of the state: the table of health_test.yaml, in the format of Argo CD's own tests."""
 _KEYS = tuple(f"resource.customizations.health.quantumtraining.dev_{kind}" for kind in (KIND, STUDY_KIND))
 _HEADER = """\
 # Generated from health.lua by `python -m tests.gitops.settings_file`. Do not edit. Adds the health check to Argo CD:

@@ -6,8 +6,6 @@ from typing import Any
 from tests.core.world import World, complete_job, inferring_job, new_job, running_job, starting_job
 from tests.jobs import JOB_UID, a_container, a_template, job_object
 
-__all__ = ["STATES", "state"]
-
 _TOO_LARGE = {"circuit": {"qubits": 40}, "template": a_template(a_container(resources={"limits": {"memory": "1Gi"}}))}
 _UNSEEN = {"observedGeneration": -1}
 """What the API server writes, because the CRD has it as a default."""

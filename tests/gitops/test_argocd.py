@@ -4,7 +4,6 @@ import pytest
 
 from qtj_operator.api.names import API_VERSION, NEWEST_API_VERSION
 from tests.gitops.application import GitOps, job
-from tests.gitops.sets import application_set
 
 pytestmark = pytest.mark.slow  # Argo CD takes long to build
 
@@ -101,7 +100,7 @@ def children(gitops: GitOps) -> set[str]:
 
 def test_an_application_set_makes_an_application_of_each_job(gitops: GitOps) -> None:
     gitops.repository.commit({"a/job.yaml": job("a"), "b/job.yaml": job("b")})
-    gitops.apply(application_set(gitops, "a", "b"))
+    gitops.apply(gitops.application_set("a", "b"))
 
     gitops.ends("a")
     gitops.ends("b", exit_code=1)

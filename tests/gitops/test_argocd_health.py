@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.gitops.cases import CASES
-from tests.gitops.programs import find_program
-from tests.gitops.settings_file import FOLDER
+from tests.gitops.settings_file import CASES, FOLDER
 from tests.gitops.states import state
+from tests.missing import find_program
 from tools.cluster.tools import ARGOCD
 
 pytestmark = pytest.mark.slow  # Argo CD takes long to build

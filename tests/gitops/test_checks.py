@@ -7,8 +7,8 @@ from shutil import copytree
 
 import pytest
 
-from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tests.missing import find_program
 from tools.api_server import ApiServer
 from tools.cluster.tools import KUBERNETES
 

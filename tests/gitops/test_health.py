@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gitops.cases import CASES
 from tests.gitops.lua import health
-from tests.gitops.settings_file import generated
+from tests.gitops.settings_file import CASES, generated
 from tests.gitops.states import STATES, state
 
 

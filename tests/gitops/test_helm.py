@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from tests.gitops.application import job
-from tests.gitops.programs import find_program
+from tests.missing import find_program
 from tools.api_server import ApiServer
 from tools.cluster.tools import HELM
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.gitops.programs import find_program
 from tests.gitops.states import STATES, state
 from tests.jobs import job_object
+from tests.missing import find_program
 from tools.api_server import ApiServer
 from tools.cluster.tools import KSTATUS
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from tests.gitops.application import REFRESH_SET, GitOps, job
-from tests.gitops.programs import find_program
 from tests.gitops.settings_file import FOLDER
+from tests.missing import find_program
 from tools.cluster.tools import HELM
 
 pytestmark = pytest.mark.slow  # Argo CD takes long to build

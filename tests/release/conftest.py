@@ -1,28 +1,23 @@
 """The files of a release, built once for all tests of this folder, and again by whoever compares."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.release.environments import made
 from tools.release.files import build_files
 from tools.release.version import ROOT
 
 REPOSITORY = "https://example.com/quantum/training"
-UV = Path(sys.executable).with_name("uv")
 
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs that `make release` uses."""
     folder = tmp_path_factory.mktemp("tools") / "venv"
-    subprocess.run([UV, "venv", "-q", "--python", sys.executable, folder], check=True)
-    pinned = ("--require-hashes", "-r", ROOT / "requirements" / "release.txt")
-    subprocess.run([UV, "pip", "install", "-q", "--python", folder / "bin" / "python", *pinned], check=True)
-    return folder / "bin"
+    return made(folder, "--require-hashes", "-r", ROOT / "requirements" / "release.txt").parent
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tests.missing import skip_or_fail
 
-__all__ = ["python_on_arm"]
-
 EMULATOR = "qemu-aarch64-static"
 PACKAGES = ("python3", "libstdc++6")
 

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.once import filled_once
+from tests.release.environments import made
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import LIBRARIES, PACKAGES, faults
 
@@ -26,7 +27,6 @@ FOLDERS = {
     TRAINER: "trainer/qtj_trainer",
     COMMAND: ".",
 }
-UV = Path(sys.executable).with_name("uv")
 IMPORTS = """
 import importlib, pkgutil, sys
 *sys.path[:0], name, absent = sys.argv[1:]
@@ -104,10 +104,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 
 def build_wheels(folder: Path) -> None:
-    python = folder / "venv" / "bin" / "python"
-    subprocess.run([UV, "venv", "-q", "--allow-existing", "--python", sys.executable, folder / "venv"], check=True)
-    requirements = ROOT / "requirements" / "build.txt"
-    subprocess.run([UV, "pip", "install", "-q", "--python", python, "--require-hashes", "-r", requirements], check=True)
+    python = made(folder / "venv", "--require-hashes", "-r", ROOT / "requirements" / "build.txt")
     build = (python, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
     for source in FOLDERS.values():
         subprocess.run(build, cwd=ROOT / source, check=True, capture_output=True)
@@ -242,14 +239,8 @@ def test_the_command_alone_checks_the_fields_of_pods(unpacked: Mapping[str, Path
 
 def installed(factory: pytest.TempPathFactory, name: str, *wheels: Path) -> Path:
     """Returns the Python of an environment with these and what they ask for alone."""
-
-    def fill(folder: Path) -> None:
-        python = folder / "bin" / "python"
-        subprocess.run([UV, "venv", "-q", "--allow-existing", "--python", sys.executable, folder], check=True)
-        pins = ("-c", ROOT / "requirements" / "dev.txt")
-        subprocess.run((UV, "pip", "install", "-q", "--python", python, *pins, *wheels), check=True)
-
-    return filled_once(factory, name, fill) / "bin" / "python"
+    pins = ("-c", ROOT / "requirements" / "dev.txt")
+    return filled_once(factory, name, lambda folder: made(folder, *pins, *wheels)) / "bin" / "python"
 
 
 @pytest.fixture(scope="module")

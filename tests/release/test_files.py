@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools.release.archive import tar_gz
-from tools.release.checksums import write_sums
-from tools.release.sbom import SBOMS
+from tools.release.files import SBOMS, write_sums
 from tools.release.version import ROOT, VERSION
 from tools.release.wheel import LIBRARIES, faults
 

@@ -10,20 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.missing import skip_or_fail
-from tools.cluster import tools as programs
-from tools.release.chart import chart_archive
+from tests.missing import find_program
+from tools.cluster.tools import HELM, KREW
+from tools.release.archive import chart_archive
 from tools.release.krew import manifest, plugin_archive
 from tools.release.version import ROOT, VERSION
 
 TIME = 1_700_000_000
 REPOSITORY = "https://example.com/quantum/training"
-
-
-def built(path: str, group: str) -> str:
-    if not Path(path).exists():
-        skip_or_fail(f"{Path(path).name} is not built: `python -m tools.cluster tools {group}`")
-    return path
 
 
 def installed(folder: Path, text: str, archive: bytes) -> "subprocess.CompletedProcess[str]":
@@ -32,7 +26,7 @@ def installed(folder: Path, text: str, archive: bytes) -> "subprocess.CompletedP
     (folder / "plugin.tar.gz").write_bytes(archive)
     files = (f"--manifest={folder / 'qtj.yaml'}", f"--archive={folder / 'plugin.tar.gz'}")
     return subprocess.run(
-        [built(programs.krew(), "krew"), "install", *files],
+        [find_program(KREW, "krew"), "install", *files],
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "KREW_ROOT": str(folder / "krew")},
         capture_output=True,
         text=True,
@@ -111,7 +105,7 @@ def test_the_plugin_says_what_it_needs(tmp_path: Path) -> None:
 def test_the_chart_of_a_release_is_what_helm_would_package(tmp_path: Path) -> None:
     archive = tmp_path / "chart.tgz"
     archive.write_bytes(chart_archive(TIME))
-    helm = built(programs.helm(), "helm")
+    helm = find_program(HELM, "helm")
 
     def run(*words: str | Path) -> str:
         folders = {f"HELM_{name}_HOME": str(tmp_path) for name in ("CACHE", "CONFIG", "DATA")}

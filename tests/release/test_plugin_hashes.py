@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 import tarfile
 from collections.abc import Mapping
 from io import BytesIO
@@ -11,10 +10,10 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.release.environments import UV
 from tools.release.krew import plugin_archive
 from tools.release.version import ROOT, VERSION
 
-UV = Path(sys.executable).with_name("uv")
 COMMAND, CONTRACT = "quantumtrainingjob", "quantumtrainingjob_contract"
 PROGRAM = "import qtj_contract\ndef main():\n    print('contract of', qtj_contract.AUTHOR)\n"
 

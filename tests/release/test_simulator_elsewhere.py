@@ -12,10 +12,10 @@ import pytest
 
 from tests.missing import skip_or_fail
 from tests.release.emulated import python_on_arm
+from tests.release.environments import UV
 from tools.release.version import ROOT, VERSION
 
 PROGRAMS = Path(__file__).with_name("programs")
-UV = Path(sys.executable).with_name("uv")
 
 pytestmark = pytest.mark.slow
 

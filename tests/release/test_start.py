@@ -2,15 +2,14 @@
 
 import os
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from tests.release.environments import UV
 from tools.release.version import VERSION
 
-UV = Path(sys.executable).with_name("uv")
 HEADINGS = ("Runs on this machine", "Jobs, on this machine and on a cluster", "Files and jobs", "The operator")
 
 

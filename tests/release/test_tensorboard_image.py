@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,13 +14,13 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.release.environments import made
 from tests.tensorboard import write_curve
 from tools.background import free_port
 from tools.release.version import ROOT
 
 pytestmark = pytest.mark.slow
 
-UV = Path(sys.executable).with_name("uv")
 STARTS_WITHIN = 120.0
 
 
@@ -30,9 +29,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The virtual environment that Dockerfile.tensorboard makes."""
     venv = tmp_path_factory.mktemp("image") / "venv"
     pinned = ("--no-deps", "--require-hashes", "-r", ROOT / "requirements" / "tensorboard.txt")
-    python = venv / "bin" / "python"
-    subprocess.run([UV, "venv", "-q", "--python", sys.executable, venv], check=True)
-    subprocess.run([UV, "pip", "install", "-q", "--link-mode=copy", "--python", python, *pinned], check=True)
+    python = made(venv, "--link-mode=copy", *pinned)
     subprocess.run([python, ROOT / "image" / "slim.py", "tensorboard"], check=True)
     program = (ROOT / "operator" / "qtj" / "tensorboard" / "server.py").read_text()
     (venv / "bin" / "tensorboard").write_text(f"#!{python}\n{program}")

@@ -7,8 +7,7 @@ import pytest
 
 from bench.wide import __main__ as wide
 from bench.wide.chain import Chain
-from bench.wide.cost import cost_of_many
-from bench.wide.room import too_large
+from bench.wide.room import cost_of_many, too_large
 
 CHAIN = Chain(20, 10)
 

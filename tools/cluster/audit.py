@@ -3,15 +3,8 @@
 Source: Kubernetes documentation, "Auditing" (audit.k8s.io/v1). A line of JSON is one stage of one request.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["audit_flags", "audit_policy"]
+from pathlib import Path
 
 
 def audit_policy(*users: str) -> str:

@@ -7,23 +7,17 @@ Each Dockerfile has a storage of its own, keyed by everything but our own code: 
 every layer up to our code; when it changes, the old storage is deleted as a whole, with all its layers.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import machine
+from .oci import Layout
 from .paths import REPO, cache, digest, write
 from .shell import ClusterError, run, stage, succeeds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .oci import Layout
 
 SUITE = "bookworm"  # its python3 is 3.11, as in the image whose name it takes
 BASE_PACKAGES = "python3,python3-pip,ca-certificates"

@@ -3,8 +3,6 @@
 Debian packages are installed here, because that needs no decision of a person; a Go toolchain or root is one.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import os
@@ -12,15 +10,13 @@ import platform
 import re
 import shutil
 import socket
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from . import control_plane, tools
 from .paths import cache_root
 from .shell import MissingError, run, say, stage, succeeds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 DEBIAN_PACKAGES: Mapping[str, str] = {  # what we look for -> the package that has it
     "containerd": "containerd",

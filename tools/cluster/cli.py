@@ -1,21 +1,15 @@
 """The commands a person types."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import checks, control_plane, images, lifecycle, lock, tools
+from .node import Node
 from .paths import KUBECONFIG, LOCK, STATE, cache_lock
 from .shell import ClusterError, MissingError, say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .node import Node
 
 IMAGES = ", ".join(images.CATALOGUE)
 OWN_IMAGES = ("operator", "trainer")
@@ -120,12 +114,20 @@ def parser() -> argparse.ArgumentParser:
     starting.add_argument("--nodes", type=_count, default=1, metavar="N", help="at least so many nodes (default 1)")
     add("down", "stop everything and leave nothing but the cache", Command(lambda _: lifecycle.down()))
     building = add("images", "build what changed, import it into every node", Command(provide_images, checks.CHECKS))
-    building.add_argument("names", nargs="*", type=_image, metavar="NAME", help=f"of {IMAGES}; default: all")
+    building.add_argument(
+        "names", nargs="*", type=_one_of("image ", images.CATALOGUE), metavar="NAME", help=f"of {IMAGES}; default: all"
+    )
     exporting = add(
         "export", "build our images for a release, in an OCI layout", Command(export_images, locks=(cache_lock,))
     )
     exporting.add_argument("folder", type=Path, metavar="FOLDER", help="the layout")
-    exporting.add_argument("names", nargs="*", type=_own_image, metavar="NAME", help=f"of {', '.join(OWN_IMAGES)}")
+    exporting.add_argument(
+        "names",
+        nargs="*",
+        type=_one_of("Dockerfile.", OWN_IMAGES),
+        metavar="NAME",
+        help=f"of {', '.join(OWN_IMAGES)}",
+    )
     exporting.add_argument("--time", type=int, required=True, metavar="S", help="of all files, in seconds since 1970")
     add("status", "what runs, and the nodes' state", Command(lambda _: lifecycle.status(), locks=()))
     add("env", "print what a shell needs to use the cluster, for eval", Command(env, needs=(), locks=()))
@@ -135,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
     compiling.add_argument(
         "groups",
         nargs="*",
-        type=_group,
+        type=_one_of("group ", tools.GROUPS),
         metavar="GROUP",
         help=f"of {GROUPS}; default: all but {', '.join(sorted(tools.LONG))}",
     )
@@ -153,22 +155,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _image(name: str) -> str:
-    if name not in images.CATALOGUE:
-        raise argparse.ArgumentTypeError(f"there is no image {name}: choose from {IMAGES}")
-    return name
+def _one_of(what: str, names: Collection[str]) -> Callable[[str], str]:
+    """Returns what reads one of these names from the command line; `what` is written before a wrong one."""
 
+    def read(name: str) -> str:
+        if name not in names:
+            raise argparse.ArgumentTypeError(f"there is no {what}{name}: choose from {', '.join(names)}")
+        return name
 
-def _own_image(name: str) -> str:
-    if name not in OWN_IMAGES:
-        raise argparse.ArgumentTypeError(f"there is no Dockerfile.{name}: choose from {', '.join(OWN_IMAGES)}")
-    return name
-
-
-def _group(name: str) -> str:
-    if name not in tools.GROUPS:
-        raise argparse.ArgumentTypeError(f"there is no group {name}: choose from {GROUPS}")
-    return name
+    return read
 
 
 def _node(name: str) -> Node:

@@ -4,10 +4,8 @@ Everything listens on the loopback address, but for the apiserver, which pods mu
 they reach.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from . import pki
 from .audit import audit_flags, audit_policy
@@ -15,9 +13,6 @@ from .paths import KUBECONFIG, LOGS, STATE
 from .pki import Identity
 from .process import Component, answers
 from .tools import ADDONS, COSCHEDULING, KUBERNETES, program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 POD_CIDR = "10.244.0.0/16"
 SERVICE_CIDR = "10.96.0.0/16"

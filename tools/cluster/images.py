@@ -1,26 +1,22 @@
 """Our container images: built only if their inputs changed, imported only into nodes that lack them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess
 import tempfile
 import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from . import buildah, tools
 from .node import PAUSE_IMAGE, Node
 from .oci import Descriptor, Layout, layer_of, missing_blobs, named, write_bundle
 from .paths import REPO, cache, digest, write
 from .shell import ClusterError, run, say, stage, tail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 USER = "65532:65532"  # nobody in particular: images name a user so that `runAsNonRoot` holds
 SOURCES = (

@@ -12,21 +12,16 @@
 `down` does not walk it backwards from memory: it looks at what is there, so it also ends half a cluster.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from . import buildah, checks, images, machine, network, node, process, tools
 from .control_plane import control_plane, ensure_identities, neighbours, networking
 from .node import Node
 from .paths import KUBECONFIG, LOCK, STATE
 from .shell import ClusterError, run, say, stage, wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 NODE_SECONDS = 90.0
 

@@ -1,19 +1,14 @@
 """One command at a time: two `up` at once would start everything twice."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO
 
 from .shell import say
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
 
 
 @contextmanager

@@ -4,24 +4,18 @@ Nothing here trusts that a start went well or that `down` follows on the same bo
 as it is, recognises what is ours by name or path, and may be run again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import shutil
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import process
+from .node import Node
 from .paths import STATE, write
 from .shell import succeeds, wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from .node import Node
 
 BEFORE = STATE / "machine-before.json"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -1,19 +1,13 @@
 """Bridges between pods, and the iptables rules that the cluster's programs leave behind."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import machine
 from .control_plane import POD_CIDR, SERVICE_CIDR
+from .node import Node
 from .shell import run, succeeds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .node import Node
 
 OUR_CHAINS = re.compile(r"(KUBE|CNI|QTJ)-")
 FORWARD = "QTJ-FORWARD"

@@ -3,12 +3,11 @@
 Stopping a node's two components is the loss of that node; its pods' processes end with `end_containers`.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from . import pki
 from .control_plane import DNS_DOMAIN, GATEWAY, POD_CIDR, SERVER, SERVICE_CIDR
@@ -16,10 +15,6 @@ from .paths import STATE
 from .pki import Identity
 from .process import Component, answers, listens
 from .tools import KUBERNETES, program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 PAUSE_IMAGE = "localhost/pause:1"
 CNI_PROGRAMS = "/usr/lib/cni"

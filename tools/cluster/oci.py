@@ -4,19 +4,15 @@ The layout holds uncompressed blobs. A node is sent only the blobs that it does 
 that is some kilobytes and not the gigabytes of TensorFlow below it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import platform
 import tarfile
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from pathlib import Path
+from pathlib import Path
+from typing import IO, Any
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"

@@ -4,15 +4,10 @@
 it is never inside the checkout, so that neither git nor an image build can pick it up.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 REPO = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent

@@ -1,18 +1,13 @@
 """Certificates and kubeconfigs: who is who in the cluster."""
 
-from __future__ import annotations
-
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from .paths import PKI, write
 from .shell import run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 CA = PKI / "ca.crt"
 CA_KEY = PKI / "ca.key"

@@ -4,8 +4,6 @@ Components are described, not scripted: `ensure` makes the machine match the des
 A component that died, or whose command line or files changed, is started again; one that is fine is left alone.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -14,15 +12,12 @@ import socket
 import ssl
 import subprocess
 import urllib.request
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .paths import LOGS, PIDS, write
 from .shell import ClusterError, say, tail, wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 READY_SECONDS = 60.0
 PROBE_SECONDS = 3.0

@@ -1,16 +1,11 @@
 """Running other programs, and telling the person in front of the screen."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+from pathlib import Path
 
 TAIL_LINES = 15
 

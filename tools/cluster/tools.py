@@ -5,20 +5,15 @@ programs that it runs, and the result is kept in the cache under the hash of the
 checkout with the same pins, builds nothing.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .paths import HERE, cache, digest
 from .shell import ClusterError, run, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TOOLS = HERE / "tools"
 RENAMED = {"server": "etcd", "cmd": "argocd"}  # go install names a program after its folder
@@ -129,10 +124,6 @@ def actionlint() -> str:
 
 def helm() -> str:
     return program(HELM, "helm")
-
-
-def krew() -> str:
-    return program(KREW, "krew")
 
 
 def named(names: Sequence[str] = ()) -> Mapping[Group, Sequence[str]]:

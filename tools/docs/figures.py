@@ -13,8 +13,6 @@ from qtj_report.picture import picture
 from qtj_report.study_page import parameter_charts
 from tools.docs.files import ROOT
 
-__all__ = ["FOLDER", "drawn"]
-
 FOLDER = ROOT / "docs/studies"
 
 

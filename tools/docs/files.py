@@ -6,8 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["ROOT", "TOP", "linked_files", "with_site_links"]
-
 ROOT = Path(__file__).parents[2]
 TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
 """Pages at the top of the repository. The site has them too."""

@@ -8,8 +8,6 @@ from nbclient import NotebookClient
 
 from tools.docs.files import ROOT
 
-__all__ = ["NOTEBOOK", "executed"]
-
 NOTEBOOK = ROOT / "docs/how-to/notebook.ipynb"
 _SECONDS = 300
 """How long its kernel may take to start, and a cell to end."""

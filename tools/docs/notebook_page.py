@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["notebook_page"]
-
 
 def notebook_page(text: str) -> str:
     """Returns the Markdown of a notebook.

@@ -13,8 +13,6 @@ from tempfile import TemporaryDirectory
 from tools.docs.files import ROOT, linked_files, with_site_links
 from tools.docs.notebook_page import notebook_page
 
-__all__ = ["CHAPTERS", "build"]
-
 CHAPTERS: Mapping[str, Sequence[str]] = {
     "Start": ("tutorial", "concepts", "examples", "studies", "limits"),
     "How to": (

@@ -13,8 +13,6 @@ from kubernetes.client import models
 
 from qtj_operator.api.names import Role
 
-__all__ = ["FILE", "KINDS", "PROGRAM", "TEMPLATES", "generated", "references"]
-
 FILE = Path(__file__).parents[2] / "deploy" / "argocd" / "example" / "name-by-content.yaml"
 KINDS = ("ConfigMap", "Secret")
 """Kinds that kustomize generates."""

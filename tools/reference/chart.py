@@ -9,8 +9,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["CHART_VALUES", "Setting", "chart_values", "settings"]
-
 _ROOT = Path(__file__).parents[2]
 CHART_VALUES = _ROOT / "docs/reference/chart.md"
 _CHART = _ROOT / "deploy/helm"

@@ -8,8 +8,6 @@ from typer.main import get_command
 
 from qtj.commands.main import GROUPS, app
 
-__all__ = ["COMMANDS", "commands"]
-
 COMMANDS = Path(__file__).parents[2] / "docs/reference/commands.md"
 
 _HEAD = """\

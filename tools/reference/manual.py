@@ -9,8 +9,6 @@ from typer.main import get_command
 
 from qtj.commands.main import GROUPS, app
 
-__all__ = ["PAGE", "manual"]
-
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "qtj.1"
 _STATUS = (
     ("0", "The job is Complete, or the command has succeeded."),

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from kubernetes.client import models
 
-__all__ = ["MODELS", "fields_of", "shipped"]
-
 MODELS = Path(__file__).parents[2] / "operator/qtj/rules/models.json"
 _PARTS_OF_A_JOB = ("V1ObjectMeta", "V1PodTemplateSpec")
 

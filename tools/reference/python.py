@@ -22,8 +22,6 @@ from griffe import (
     Parser,
 )
 
-__all__ = ["DOCUMENT", "PUBLIC", "reference"]
-
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs/reference/python.md"
 

@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 
 from tools.release import changelog
-from tools.release.crd import CRD, RELEASED, incompatible
+from tools.release.compatibility import CRD, RELEASED, incompatible
 from tools.release.version import ROOT, VERSION, set_version, strays
 
 CHANGELOG = ROOT / "CHANGELOG.md"

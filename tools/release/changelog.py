@@ -3,8 +3,6 @@
 import re
 from datetime import date
 
-__all__ = ["ChangelogError", "close", "section"]
-
 _OPEN = "## Unreleased\n"
 
 

@@ -5,11 +5,18 @@ What cannot be judged, such as a new CEL rule, counts as a break: a person decid
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-__all__ = ["breaks", "inequalities"]
+import yaml
+
+from tools.release.version import ROOT
 
 Json = dict[str, Any]
+
+CRD = ROOT / "crds" / "quantumtrainingjobs.quantumtraining.dev.yaml"
+RELEASED = Path(__file__).with_name("released-crd.yaml")
+"""A copy, and not the tag's: a clone need not have the tags. `make version` brings it up to date."""
 
 _LEAST = {"minimum", "minLength", "minItems", "minProperties"}
 _MOST = {"maximum", "maxLength", "maxItems", "maxProperties"}
@@ -22,6 +29,12 @@ _HARMLESS = {"description", "title", "example", "externalDocs"}
 _OF_A_VERSION = {"name", "served", "storage", "deprecated", "deprecationWarning"}
 """Keywords in which the versions of a CRD may differ."""
 _KNOWN = _LEAST | _MOST | _REMOVABLE | _OPENING | _JUDGED | _HARMLESS
+
+
+def incompatible() -> list[str]:
+    """Returns what an upgrade from the last release to this checkout, or a step back, would break."""
+    present = yaml.safe_load(CRD.read_text())
+    return [*breaks(yaml.safe_load(RELEASED.read_text()), present), *inequalities(present)]
 
 
 def breaks(old: Json, new: Json) -> list[str]:

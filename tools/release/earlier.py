@@ -5,8 +5,6 @@ from pathlib import Path
 
 from tools.release.version import ROOT
 
-__all__ = ["NoSuchCommitError", "unpack"]
-
 
 class NoSuchCommitError(Exception):
     """This clone does not have the commit."""

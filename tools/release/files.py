@@ -1,22 +1,34 @@
 """Builds the files of a release: `make release`. The same commit gives the same bytes."""
 
 import argparse
+import hashlib
+import os
+import platform
+import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.release import changelog
-from tools.release.chart import CHART, chart_archive
-from tools.release.checksums import write_sums
-from tools.release.distributions import build_distributions
+from tools.release.archive import CHART, chart_archive
 from tools.release.krew import ARCHIVE, manifest, plugin_archive
-from tools.release.sbom import write_sboms
 from tools.release.version import ROOT, VERSION
 
-__all__ = ["build_files", "commit_time", "main"]
+_COMPILED = ("trainer/qtj_simulator", "trainer/qtj_trainer")
+FOLDERS = ("operator/qtj_contract", "operator/qtj_operator", "operator/qtj_report", *_COMPILED, ".")
+MACHINES: Mapping[str, str] = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}
+"""The processors that the wheels with native code are built for, and the compiler for each on another machine."""
+SUMS = "SHA256SUMS"
+SBOMS = {
+    "operator": "operator/qtj_operator",
+    "trainer": "trainer/qtj_trainer",
+    "tensorboard": None,
+}
+"""What has one, by the name of its requirements: the folder of the distribution that they are installed for, if any."""
 
 
 def commit_time(root: Path = ROOT) -> int:
@@ -59,6 +71,72 @@ def _exported(folder: Path) -> Path:
     with tarfile.open(fileobj=BytesIO(archive)) as members:
         members.extractall(folder, filter="data")
     return folder
+
+
+def build_distributions(folder: Path, tools: Path, time: int, root: Path = ROOT) -> None:
+    """Builds the wheels of all distributions, those with native code for each processor, and one source archive.
+
+    Args:
+        folder: Where to put them.
+        tools: The folder of the programs of requirements/release.txt.
+        time: The time in them, in seconds since 1970.
+        root: The checkout.
+
+    Raises:
+        subprocess.CalledProcessError: One of them cannot be built.
+        FileNotFoundError: There is no compiler for one of the processors.
+    """
+    common = {**os.environ, "SOURCE_DATE_EPOCH": str(time), "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    build = (tools / "python", "-m", "hatchling", "build", "-d", folder, "-t")
+    for source in FOLDERS:
+        for environment in map(_cross, MACHINES) if source in _COMPILED else ({},):
+            subprocess.run([*build, "wheel"], cwd=root / source, env={**common, **environment}, check=True)
+    subprocess.run([*build, "sdist"], cwd=root, env=common, check=True)
+    for wheel in folder.glob("*-linux_*.whl"):
+        subprocess.run([tools / "auditwheel", "repair", "-w", folder, wheel], env=common, check=True)
+        wheel.unlink()
+
+
+def _cross(machine: str) -> Mapping[str, str]:
+    """Returns the variables with which Python's tools build for another processor."""
+    if machine == platform.machine():
+        return {}
+    compiler = shutil.which(MACHINES[machine])
+    if compiler is None:
+        raise FileNotFoundError(f"{MACHINES[machine]} is not installed: apt-get install gcc-{machine}-linux-gnu")
+    return {"CC": compiler, "_PYTHON_HOST_PLATFORM": f"linux-{machine}"}
+
+
+def write_sboms(folder: Path, tools: Path, time: int, root: Path = ROOT) -> None:
+    """Writes sbom-NAME.json for each image: its Python packages with their hashes, validated against the schema.
+
+    Args:
+        folder: Where to write them.
+        tools: The folder of the programs of requirements/release.txt.
+        time: The time in them, in seconds since 1970.
+        root: The checkout.
+
+    Raises:
+        subprocess.CalledProcessError: One of them is not valid.
+    """
+    for name, source in SBOMS.items():
+        options = ("--output-reproducible", "--validate", "--spec-version=1.6", "--output-format=JSON")
+        pinned = root / "requirements" / f"{name}.txt"
+        project = (f"--pyproject={root / source / 'pyproject.toml'}",) if source else ()
+        subprocess.run(
+            [tools / "cyclonedx-py", "requirements", *options, *project,
+             f"--output-file={folder / f'sbom-{name}.json'}", pinned],
+            # It warns that a requirements file does not tell which package asks for which.
+            env={**os.environ, "SOURCE_DATE_EPOCH": str(time), "PYTHONWARNINGS": "ignore::UserWarning"},
+            check=True,
+        )  # fmt: skip
+
+
+def write_sums(folder: Path) -> None:
+    """Writes the checksums of all files of a folder, and of the folders in it, into the file SHA256SUMS."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SUMS)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in paths]
+    (folder / SUMS).write_text("".join(lines))
 
 
 def main() -> None:

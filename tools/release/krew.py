@@ -8,8 +8,6 @@ from string import Template
 from tools.release.archive import tar_gz
 from tools.release.version import ROOT, VERSION
 
-__all__ = ["ARCHIVE", "manifest", "plugin_archive"]
-
 ARCHIVE = "kubectl-qtj.tar.gz"
 
 

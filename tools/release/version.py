@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tools.cluster.images import project_version
 
-__all__ = ["ROOT", "TRAINER_IMAGE", "VERSION", "set_version", "strays"]
-
 ROOT = Path(__file__).parents[2]
 VERSION = project_version()
 TRAINER_IMAGE = f"localhost/qtj-trainer:{VERSION}"

@@ -7,8 +7,6 @@ from zipfile import ZipFile
 
 from tools.cluster.images import project_version
 
-__all__ = ["LIBRARIES", "PACKAGES", "faults", "main"]
-
 PACKAGES = {
     "quantumtrainingjob": "qtj",
     "quantumtrainingjob_contract": "qtj_contract",

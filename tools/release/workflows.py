@@ -7,8 +7,6 @@ from pathlib import Path
 from tools.cluster.paths import REPO
 from tools.cluster.tools import actionlint
 
-__all__ = ["findings"]
-
 
 def findings(*files: Path) -> str:
     """Returns what actionlint finds in these workflows, or in all of .github; empty when all is well."""

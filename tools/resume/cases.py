@@ -10,8 +10,6 @@ import tf_keras as keras
 
 from tools.resume.experiment import Case
 
-__all__ = ["CALLBACKS", "HAVE_NO_STATE", "LAYERS", "OPTIMIZERS", "SCHEDULES", "names_in"]
-
 _NOT_INSTANCES = {"Optimizer", "LearningRateSchedule", "Callback", "CallbackList"}
 """Base classes, and the list of callbacks."""
 

@@ -22,8 +22,6 @@ from qtj_trainer.stored.checkpoints import State
 from qtj_trainer.workloads.options import Options
 from tools.resume.session import InProcess
 
-__all__ = ["EPOCHS", "Case", "Fit", "continues"]
-
 EPOCHS = 5
 _KILLED_AFTER = 2
 _EXAMPLES = 20

@@ -9,8 +9,6 @@ from qtj_trainer.program.source_record import SourceRecord
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 
-__all__ = ["InProcess"]
-
 
 class InProcess(Session):
     """A session whose mistakes are raised: the real one ends the process."""

@@ -1,7 +1,5 @@
 """`python -m tools.suite`: all of `make test`, or with `long` of `make test-long`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os
@@ -10,15 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from .stages import SHARD_MINUTES, SHARDS, TEST, TEST_MINUTES, Took, shard, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from .stages import Stage
+from .stages import SHARD_MINUTES, SHARDS, TEST, TEST_MINUTES, Stage, Took, shard, table
 
 OUTPUT = Path("test-output")
 TIMES = OUTPUT / "times.txt"

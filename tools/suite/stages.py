@@ -1,14 +1,7 @@
 """What the stages are, which of them make a shard, and the table of their times."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["LONG", "SHARDS", "SHARD_MINUTES", "TEST", "TEST_MINUTES", "Stage", "Took", "shard", "table"]
 
 
 @dataclass(frozen=True)

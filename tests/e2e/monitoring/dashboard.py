@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from tests.e2e.kubectl import ROOT
 
-__all__ = ["MONITORS", "queries"]
-
 MONITORS = ROOT / "deploy/helm/files/monitoring"
 
 

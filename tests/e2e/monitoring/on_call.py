@@ -23,8 +23,6 @@ from tests.e2e.monitoring.dashboard import queries
 from tests.e2e.monitoring.prometheus import Prometheus, configured
 from tests.e2e.world import World
 
-__all__ = ["on_call"]
-
 _FINE = 100_000
 """Epochs of a job that trains all the time."""
 _POLICY = "qtj-e2e-signed-images"

@@ -12,8 +12,6 @@ from urllib.request import urlopen
 
 from tools.background import free_port
 
-__all__ = ["Prometheus", "Target", "configured", "running"]
-
 
 @dataclass(frozen=True)
 class Target:

@@ -9,7 +9,7 @@ import pytest
 from qtj.commands.names import namespaces
 from tests.cli.shells import PROMPT, Home, needed, screen
 
-FISH = "source (qtj completion fish | psub); complete --do-complete $argv"
+FISH = "source (qtj completion fish | psub); for line in $argv; complete --do-complete $line; echo; end"
 ASKED = "qtj.cluster.connection.on_cluster"
 """What asks the cluster."""
 
@@ -25,13 +25,6 @@ def home(tmp_path: Path) -> Home:
         (folder / "logs" / f"spinchain-{log}.log").touch()
     (tmp_path / "home/ising.yaml").touch()
     return Home.made(tmp_path / "home")
-
-
-def completed_by_fish(home: Home, line: str, **variables: str) -> list[str]:
-    """Returns what fish offers for a line, without the descriptions."""
-    ended = home.run(needed("fish"), "--no-config", "--command", FISH, line, **variables)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return [offer.partition("\t")[0] for offer in ended.stdout.splitlines()]
 
 
 LINES = [("qtj stat", "us "), ("qtj status spi", "nchain"), ("qtj run --fr", "esh "), ("qtj run isi", "ng.yaml ")]
@@ -60,24 +53,25 @@ def test_zsh_completes_commands_and_files(home: Home, typed: str, whole: str) ->
         shown.until(f"{typed}{whole}")
 
 
-@pytest.mark.parametrize(
-    ("line", "offers"),
-    [
-        ("qtj stat", ["status"]),
-        ("qtj status ", ["spinchain", "spinchain/1"]),
-        ("qtj list ", ["spinchain"]),
-        ("qtj logs spinchain ", ["worker-0", "worker-1"]),
-        ("qtj run --art", ["--artifacts"]),
-        ("qtj run isi", ["ising.yaml"]),
-        ("qtj plan --output ", ["json", "name", "yaml"]),
-        ("qtj init k", ["keras"]),
-        ("qtj completion ", ["bash", "fish", "zsh"]),
-    ],
-)
-def test_fish_completes_commands_options_runs_replicas_kinds_and_files(
-    home: Home, line: str, offers: list[str]
-) -> None:
-    assert completed_by_fish(home, line) == offers
+OFFERS = {
+    "qtj stat": ["status"],
+    "qtj status ": ["spinchain", "spinchain/1"],
+    "qtj list ": ["spinchain"],
+    "qtj logs spinchain ": ["worker-0", "worker-1"],
+    "qtj run --art": ["--artifacts"],
+    "qtj run isi": ["ising.yaml"],
+    "qtj plan --output ": ["json", "name", "yaml"],
+    "qtj init k": ["keras"],
+    "qtj completion ": ["bash", "fish", "zsh"],
+}
+
+
+def test_fish_completes_commands_options_runs_replicas_kinds_and_files(home: Home) -> None:
+    ended = home.run(needed("fish"), "--no-config", "--command", FISH, *OFFERS)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    offers = [[offer.partition("\t")[0] for offer in each.splitlines()] for each in ended.stdout.split("\n\n")]
+    assert dict(zip(OFFERS, offers, strict=False)) == OFFERS, "without the descriptions"
 
 
 def test_the_help_of_an_option_stays_on_one_line_in_a_narrow_terminal(home: Home) -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from qtj import kubectl_completion, kubectl_plugin
 from qtj.cluster.choice import CHOICE
+from qtj.commands.main import ON_CLUSTER
 from tests.cli.qtj import qtj
 
 COMMANDS = (
@@ -113,7 +114,8 @@ def test_the_scripts_that_kubectl_looks_for_are_installed(name: str, function: C
 
 
 def test_its_jobs_are_those_of_the_cluster(tmp_path: Path) -> None:
-    for command in (("status", "qcnn"), ("top",), ("logs", "qcnn"), ("events", "qcnn")):
+    assert {"status", "top", "logs", "events", "report", "tensorboard", "profile"} == set(ON_CLUSTER)
+    for command in (("status", "qcnn"), ("top",)):
         asked = plugin(tmp_path, *command)
         assert (asked.returncode, asked.stderr.startswith("qtj: no cluster can be reached: ")) == (2, True), (
             asked.stderr

@@ -166,13 +166,14 @@ def test_ctrl_c_removes_the_pod(api: FakeApi) -> None:
     assert api.names == [(JOBS, "toy")]
 
 
-def test_a_pod_that_cannot_be_removed_is_named_and_what_was_read_stays(api: FakeApi) -> None:
+def test_a_pod_that_cannot_be_removed_is_named_and_what_was_read_stays(api: FakeApi, tmp_path: Path) -> None:
+    (tmp_path / "1.npz").write_bytes(b"numbers")
+    api.objects[JOBS, "toy"] = job({"phase": "Complete", "weights": {"uri": (tmp_path / "1.npz").as_uri()}})
     api.refusals["DELETE", PODS, False] = (403, "pods is forbidden")
 
-    with bucket_with(STORED):
-        answer = qtj("fetch", "toy", "--through-pod")
+    answer = qtj("fetch", "toy", "--through-pod")
 
     assert answer.code == 0
     assert answer.errors.startswith("qtj: the pod toy-fetch-")
     assert "is left (pods is forbidden): `kubectl delete pod toy-fetch-" in answer.errors
-    assert Path("toy-results/1.h5").exists()
+    assert Path("toy-results/1.npz").exists()

@@ -112,14 +112,6 @@ def test_a_ctrl_c_among_the_imports_is_no_traceback() -> None:
     assert (ended.returncode, ended.stderr) == (130, b"")
 
 
-def test_the_maker_of_images_says_how_it_is_called() -> None:
-    maker = Path(__file__).parents[2] / "examples/make_images.py"
-    ended = subprocess.run([sys.executable, maker], capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("usage: make_images.py [-h] FOLDER")
-
-
 @pytest.mark.usefixtures("folder")
 def test_a_crd_that_cannot_be_written_is_a_sentence() -> None:
     answer = qtj("crd", "--output", "no/such/folder/crd.yaml")

@@ -19,7 +19,7 @@ from tests.cli.mutations import examples, mutated, refused
 from tests.cli.test_convert import TFJOB
 
 MANY = settings(
-    max_examples=400,
+    max_examples=250,
     derandomize=True,
     database=None,
     deadline=None,

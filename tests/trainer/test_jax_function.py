@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 import qtj_simulator.jax
-from qtj_simulator.fused.engine import Engine
 from qtj_simulator.jax import expectation_function
 from qtj_simulator.xla import can_call
 from tests.trainer.circuits import Case
-from tests.trainer.face_cases import CASE, FIRST, NO_INPUTS, SECOND, A, B, X, Y
+from tests.trainer.face_cases import CASE, FIRST, NO_INPUTS, SECOND, A, B, X, Y, calls_from_now_on
 
 RANDOM = np.random.default_rng(5)
 ROWS, WEIGHTS = RANDOM.uniform(-2, 2, (3, 2)), RANDOM.uniform(-2, 2, 2)
@@ -125,19 +124,9 @@ def test_a_vmap_in_a_vmap_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_calls(function: Any, x: Any, w: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[str]]:
     """Returns what a function returns, compiled, and the calls of the engine: through Python, and those of XLA."""
-    calls, compiled = list[str](), jax.jit(function)
-    for name in ("values", "gradients"):
-        monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
+    calls, compiled = calls_from_now_on(monkeypatch), jax.jit(function)
     found = jax.block_until_ready(compiled(x, w))  # type: ignore[no-untyped-call]
     return found, calls + re.findall(r"custom_call @qtj_simulator\.(\w+)", compiled.lower(x, w).as_text())
-
-
-def counted(method: Any, calls: list[str]) -> Any:
-    def call(*given: Any) -> Any:
-        calls.append(method.__name__)
-        return method(*given)
-
-    return call
 
 
 def test_a_compiled_program_outlives_the_function_that_made_it() -> None:

@@ -12,13 +12,13 @@ from bench.simulators.simulator import Array, Simulator
 def fused_plan(case: Case) -> Any:
     """What our engine does for a case."""
     from qtj_simulator.fused.engine import lanes
-    from qtj_simulator.fused.plan import make_plan
+    from qtj_simulator.fused.plan import fused_circuit
     from qtj_simulator.fused.shape import Tuning
     from qtj_simulator.specification import Specification
 
     circuit, readouts, turns, angles = cirq_circuit(case)
     asked = Specification(circuit, tuple(readouts), tuple(turns), tuple(angles))
-    return make_plan(asked, Tuning(lanes(), batch=case.batch))
+    return fused_circuit(asked).plan(Tuning(lanes(), batch=case.batch))
 
 
 def fused(case: Case, threads: int) -> Simulator:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.plan import fused_circuit
-from tests.trainer import double_precision
 from tests.trainer.circuits import Case, cases
-from tests.trainer.test_cuda_kernels import CLOSE, exact, numbers_of, results, with_a_string
-from tests.trainer.test_fused_exact import HARD, check
+from tests.trainer.compared import DOUBLE, HARD, check, results
+from tests.trainer.test_cuda_kernels import CLOSE, exact
+from tests.trainer.test_fused_exact import with_a_string
 
 CARD = Card()
 
@@ -30,14 +30,14 @@ def engine_of(case: Case, bits: int, *, tile_bits: int | None = None, **options:
 @given(case=cases(at_most=10), batch=st.integers(1, 5), tile_bits=st.integers(2, 10), seed=st.integers(0, 99))
 def test_any_circuit(case: Case, batch: int, tile_bits: int, seed: int) -> None:
     check(case, engine_of(case, 32, tile_bits=tile_bits), batch, seed)
-    double_precision.check(case, engine_of(case, 64, tile_bits=tile_bits), batch, seed)
+    check(case, engine_of(case, 64, tile_bits=tile_bits), batch, seed, DOUBLE)
 
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize(("qubits", "batch"), [(4, 4096), (8, 300), (12, 33), (18, 3), (22, 1)])
 def test_it_agrees_with_the_processor(bits: int, qubits: int, batch: int) -> None:
     case = with_a_string(qubits)
-    numbers, engine = numbers_of(case, batch), engine_of(case, bits)
+    numbers, engine = case.numbers(batch), engine_of(case, bits)
 
     found = results(engine, numbers)
 

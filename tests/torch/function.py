@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from qtj_simulator.fused.engine import Engine
 from tests.torch.cases import CASE, NO_INPUTS, drawn, function_of
+from tests.trainer.face_cases import calls_from_now_on
 
 FUNCTION = function_of(CASE)
 
@@ -82,9 +82,7 @@ def test_a_vmap_is_one_call_with_the_values_and_gradients_of_many(
     w = drawn(4, 2) if axes[1] == 0 else drawn(2)
     step = torch.func.grad_and_value(squared, (0, 1))
     singles = [step(x[i] if axes[0] == 0 else x, w[i] if axes[1] == 0 else w) for i in range(4)]
-    calls = list[str]()
-    for name in ("values", "gradients"):
-        monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
+    calls = calls_from_now_on(monkeypatch)
 
     (by_x, by_w), values = torch.func.vmap(step, axes)(x, w)
 
@@ -95,14 +93,6 @@ def test_a_vmap_is_one_call_with_the_values_and_gradients_of_many(
         (by_w, [slopes[1] for slopes, _ in singles]),
     ):
         np.testing.assert_allclose(found, torch.stack(known), atol=1e-10)
-
-
-def counted(method: Any, calls: list[str]) -> Any:
-    def call(*given: Any) -> Any:
-        calls.append(method.__name__)
-        return method(*given)
-
-    return call
 
 
 @pytest.mark.parametrize("axes", [(0, None), (None, 0)], ids=["inputs", "weights"])

@@ -56,6 +56,12 @@ class Case:
 
         return (8 * (loss(1) - loss(-1)) - (loss(2) - loss(-2))) / (12 * step)
 
+    def numbers(self, batch: int) -> tuple[Array, Array, Array]:
+        """Inputs, weights and upstream, the same ones for the same batch."""
+        random = np.random.default_rng(batch)
+        inputs, weights = random.uniform(-2, 2, (batch, len(self.inputs))), random.uniform(-2, 2, len(self.weights))
+        return inputs, weights, random.normal(size=(batch, len(self.readouts)))
+
 
 ONE_QUBIT = [cirq.X, cirq.Y, cirq.Z, cirq.H]
 TWO_QUBITS = [cirq.CZ, cirq.CNOT, cirq.SWAP, cirq.ISWAP, cirq.XX, cirq.YY, cirq.ZZ]
@@ -68,7 +74,7 @@ PAULIS = [cirq.X, cirq.Y, cirq.Z]
 @st.composite
 def exponents(draw: st.DrawFn, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
     """A linear function of one or two symbols."""
-    terms = draw(st.lists(st.sampled_from(symbols), min_size=1, max_size=2))
+    terms = draw(st.lists(st.sampled_from(symbols), min_size=1, max_size=2, unique=True))
     factors = [draw(st.sampled_from([1, -1, 0.5, 1.5])) for _ in terms]
     return sum((factor * term for factor, term in zip(factors, terms, strict=True)), draw(st.sampled_from([0, 0.25])))
 
@@ -101,7 +107,8 @@ def operations(  # noqa: C901, PLR0911  a menu
             values = [draw(st.integers(0, 1))]
             return (cirq.Y**power)(order[0]).controlled_by(order[1], control_values=values)
         case "phased iswap":
-            return cirq.PhasedISwapPowGate(phase_exponent=power, exponent=draw(exponents(symbols)))(*order[:2])
+            phase = draw(st.sampled_from(symbols))  # of a sum, Cirq would ask SymPy for a second whether it is constant
+            return cirq.PhasedISwapPowGate(phase_exponent=phase, exponent=power)(*order[:2])
         case "phased":
             return cirq.PhasedXPowGate(phase_exponent=0.3, exponent=power)(order[0])
         case _:

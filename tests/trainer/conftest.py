@@ -1,16 +1,18 @@
 """Fixtures of the trainer's tests: a real object store, and the trainer as processes."""
 
+import gc
 import os
 import shutil
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from google.cloud import storage
 
+from qtj_simulator.fused.library import library
 from qtj_trainer.storage import Store, open_store
 from tests.forked import Server
 from tests.missing import skip_or_fail
@@ -92,6 +94,14 @@ def job(programs: Trainer, tmp_path: Path) -> Folder:
 def other(programs: Trainer, tmp_path: Path) -> Folder:
     """The folder of another job."""
     return Folder(programs, tmp_path / "other")
+
+
+@pytest.fixture
+def free() -> Iterator[Callable[[int], None]]:
+    """Says how many bytes are free, but for those that are lent."""
+    gc.collect()  # engines of other tests
+    yield library().qtj_assume_free
+    library().qtj_assume_free(-1)
 
 
 def _answers(url: str) -> bool:

@@ -11,11 +11,14 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
+import pytest
+
 from qtj_simulator.fused import cuda
+from qtj_simulator.fused.cuda import trust
 from qtj_simulator.fused.cuda.driver import Card
 from tests.missing import skip_or_fail
 
-__all__ = ["StandIn", "build_stand_in", "stand_in"]
+__all__ = ["StandIn", "build_stand_in", "pretended_card", "stand_in"]
 
 _SOURCES = Path(__file__).with_name("cuda")
 _KERNELS = Path(cuda.__file__).with_name("native")
@@ -59,6 +62,20 @@ class StandIn:
 
     def _setting(self, name: str) -> ctypes.c_int64:
         return ctypes.c_int64.in_dll(ctypes.CDLL(str(self.library)), f"stand_in_{name}")
+
+
+@contextmanager
+def pretended_card(bits: int) -> Iterator[StandIn]:
+    """A machine whose driver is the stand-in, and on which no card is trusted yet."""
+    found = stand_in(bits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QTJ_CUDA_DRIVER", str(found.library))
+        patch.setattr(trust, "Card", lambda name, number: Card(name, lambda *_: b"", number))
+        for known in (trust.opened_card, trust.trusted_card):
+            known.cache_clear()
+        yield found
+        for known in (trust.opened_card, trust.trusted_card):
+            known.cache_clear()
 
 
 @cache

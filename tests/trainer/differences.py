@@ -6,21 +6,24 @@ the first derivative where ω times the step is at most a half, and less than 1e
 
 from collections.abc import Callable
 from math import factorial
+from typing import Any
 
 _SIDE = 8
+"""Points on either side."""
 
 
-def first(function: Callable[[float], float], step: float) -> float:
-    """The first derivative at 0."""
-    return sum(_weight(k) / k * (function(k * step) - function(-k * step)) for k in range(1, _SIDE + 1)) / step
+def first(function: Callable[[float], Any], step: float, side: int = _SIDE) -> Any:
+    """The first derivative at 0, of a number or of an array."""
+    points = range(1, side + 1)
+    return sum(_weight(k, side) / k * (function(k * step) - function(-k * step)) for k in points) / step
 
 
-def second(function: Callable[[float], float], step: float) -> float:
+def second(function: Callable[[float], Any], step: float, side: int = _SIDE) -> Any:
     """The second derivative at 0."""
-    middle = 2 * function(0.0)
-    points = range(1, _SIDE + 1)
-    return sum(2 * _weight(k) / k**2 * (function(k * step) + function(-k * step) - middle) for k in points) / step**2
+    middle, points = 2 * function(0.0), range(1, side + 1)
+    terms = (2 * _weight(k, side) / k**2 * (function(k * step) + function(-k * step) - middle) for k in points)
+    return sum(terms) / step**2
 
 
-def _weight(k: int) -> float:
-    return (1 if k % 2 else -1) * factorial(_SIDE) ** 2 / (factorial(_SIDE - k) * factorial(_SIDE + k))
+def _weight(k: int, side: int) -> float:
+    return (1 if k % 2 else -1) * factorial(side) ** 2 / (factorial(side - k) * factorial(side + k))

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import factorial
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.gates import UnsupportedError
-from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.fused.shape import Tuning
 from qtj_simulator.specification import specified
+from tests.trainer import differences
 from tests.trainer.circuits import Case
 from tests.trainer.gate_menu import Random, qubit_gates
 
@@ -48,10 +49,8 @@ Array = NDArray[Any]
 
 SYMBOLS = list(sympy.symbols("x0 x1 w0 w1 w2"))
 _STEP = 0.006
-_DIFFERENCES = np.array([-((-1) ** k) * factorial(8) ** 2 / (k * factorial(8 - k) * factorial(8 + k))
-                         for k in range(1, 9)])  # fmt: skip
-"""Of sixteen points around one: of a gate's matrix, which is a sum of waves of at most 60 radians for each unit of a
-symbol, they leave an error of 1e-11. Three copies of Y**(3.4 x) have 32."""
+"""Between points of a difference. A gate's matrix is a sum of waves of at most 60 radians for each unit of a symbol: it
+leaves an error of 1e-11. Three copies of Y**(3.4 x) have 32."""
 _MENU_LASTS = 500
 """Circuits that share the numbers of their gates; to make all gates anew takes as long as twenty circuits."""
 
@@ -213,7 +212,7 @@ def _differences(case: Case) -> dict[str, float]:
 
 def _by_the_engine(case: Case, at: Array, variant: str) -> tuple[Array, Array]:
     asked = specified(case.circuit, case.readouts, case.inputs, case.weights)
-    engine = Engine(make_plan(asked, Tuning(lanes(variant))), variant=variant)
+    engine = Engine(fused_circuit(asked).plan(Tuning(lanes(variant))), variant=variant)
     inputs, weights = at[np.newaxis, : len(case.inputs)], at[len(case.inputs) :]
     slopes = engine.gradients(inputs, weights, np.ones((1, len(case.readouts))))
     return engine.values(inputs, weights)[0], np.concatenate([each.ravel() for each in slopes])
@@ -239,11 +238,13 @@ def _differentiated(operation: cirq.Operation, at: dict[str, float], states: Arr
     after = times(matrix_of(operation, at), states, axes)
     for index, symbol in enumerate(map(str, SYMBOLS)):
         if symbol in names_of(operation):
-            terms = (factor * (matrix_of(operation, {**at, symbol: at[symbol] + many * _STEP})
-                               - matrix_of(operation, {**at, symbol: at[symbol] - many * _STEP}))
-                     for many, factor in enumerate(_DIFFERENCES, start=1))  # fmt: skip
-            after[1 + index] += times(sum(terms) / _STEP, states[:1], axes)[0]
+            slope = differences.first(partial(_moved, operation, at, symbol), _STEP)
+            after[1 + index] += times(slope, states[:1], axes)[0]
     return after
+
+
+def _moved(operation: cirq.Operation, at: dict[str, float], symbol: str, by: float) -> Array:
+    return matrix_of(operation, {**at, symbol: at[symbol] + by})
 
 
 def names_of(operation: cirq.Operation) -> set[str]:

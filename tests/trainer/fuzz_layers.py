@@ -5,6 +5,7 @@ python -m tests.trainer.fuzz_layers --what noise --circuits 2000 --seed 7
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import cirq
@@ -18,6 +19,7 @@ from qtj_simulator.engines import Precision
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.op import FusedOp
 from qtj_simulator.specification import specified
+from tests.trainer import differences
 from tests.trainer.circuits import Case
 from tests.trainer.fuzz import SYMBOLS, Comparison, gates_with_symbols, matrix_of, numbers_for, random_case, run, times
 from tests.trainer.gate_menu import Random, channel_classes
@@ -27,11 +29,8 @@ __all__ = ["LAYERS"]
 
 Array = NDArray[Any]
 
-_STEP = 0.02
-_FIRST = np.array([5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260])
-_SECOND = np.array([5 / 3, -5 / 21, 5 / 126, -5 / 1008, 1 / 3150])
-_MIDDLE = -5269 / 1800
-"""First and second differences of ten points and the one between: exact up to the tenth power of the step."""
+_STEP, _SIDE = 0.02, 5
+"""Ten points and the one between: differences are exact up to the tenth power of the step."""
 _AS_OFTEN = 4
 """Copies of each channel among the gates."""
 
@@ -85,16 +84,15 @@ def _exact_curvature(case: Case, at: Array, along: Array) -> float:
 
 
 def _derivatives(operation: cirq.Operation, at: Array, along: Array) -> tuple[Array, Array, Array]:
-    def matrix(steps: int) -> Array:
-        point = (at + steps * _STEP * along).tolist()
+    @cache
+    def matrix(by: float) -> Array:
+        point = (at + by * along).tolist()
         return matrix_of(operation, dict(zip(map(str, SYMBOLS), point, strict=True)))
 
-    here = matrix(0)
+    here = matrix(0.0)
     if not cirq.is_parameterized(operation):
         return here, np.zeros_like(here), np.zeros_like(here)
-    later, earlier = (np.array([matrix(sign * steps) for steps in range(1, 6)]) for sign in (1, -1))
-    second = np.tensordot(_SECOND, later + earlier, 1) + _MIDDLE * here
-    return here, np.tensordot(_FIRST, later - earlier, 1) / _STEP, second / _STEP**2
+    return here, differences.first(matrix, _STEP, _SIDE), differences.second(matrix, _STEP, _SIDE)
 
 
 def _gates_and_channels(random: Random) -> list[cirq.Gate]:

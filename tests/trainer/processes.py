@@ -103,6 +103,16 @@ class Trainer:
     def run(self, *arguments: str, **environment: str) -> Ended:
         return self.start(*arguments, **environment).end()
 
+    def call(self, function: str, **environment: str) -> None:
+        """Calls a function of a module of tests, as `tests.trainer.test_budget.shared_by_eight`, in its own process."""
+        module, _, name = function.rpartition(".")
+        program = self.folder / f"{function}.py"
+        program.write_text(
+            f"import sys\nsys.path.insert(0, {str(REPOSITORY)!r})\nfrom {module} import {name}\n{name}()\n"
+        )
+        ended = self.start_program(program, **environment).end()
+        assert ended.code == 0, ended.errors
+
     def start_cluster(self, size: int, *arguments: str, **environment: str) -> list["Process"]:
         """Starts workers that find each other over loopback, each with its own metrics and profiler ports."""
         hosts = [f"127.0.0.1:{port}" for port in free_ports(size)]

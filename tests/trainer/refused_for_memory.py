@@ -16,7 +16,7 @@ import sympy
 
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.library import library
-from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.fused.shape import Tuning
 from qtj_simulator.specification import specified
 
@@ -31,7 +31,7 @@ class Calls:
         learned = [cirq.rx(x)(line[0]), [cirq.XX(*pair) ** w for pair in zip(line[::2], line[1::2], strict=False)]]
         readouts = [cirq.PauliSum() + cirq.Z(line[0]) * cirq.Z(line[1]), cirq.PauliSum() + cirq.X(line[-1])]
         asked = specified(cirq.Circuit(beginning, entangled, learned), readouts, [x], [w])
-        self.engine = Engine(make_plan(asked, Tuning(lanes())), keep_bytes=keep_bytes)
+        self.engine = Engine(fused_circuit(asked).plan(Tuning(lanes())), keep_bytes=keep_bytes)
         self._symbols = np.linspace(0.1, 1, batch)[:, None], np.array([0.3])
 
     def values(self) -> Any:

@@ -1,10 +1,6 @@
 """All engines of a process share one budget, and the states that they work on."""
 
-import gc
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,35 +8,22 @@ import pytest
 from numpy.typing import NDArray
 
 from qtj_simulator.fused.engine import Engine, lanes, lent_memory, shared_memory
-from qtj_simulator.fused.library import library
-from qtj_simulator.fused.plan import make_plan
-from qtj_simulator.fused.shape import Tuning
-from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import hybrid_circuit
+from tests.trainer.circuits import Case
+from tests.trainer.processes import Trainer
+from tests.trainer.test_fused_exact import engine_of
 
-REPOSITORY = Path(__file__).parents[2]
 MIB = 1 << 20
 
 
 def engine(qubits: int = 14, tile_bits: int | None = None, **options: Any) -> Engine:
-    hybrid = hybrid_circuit(qubits)
-    asked = specified(hybrid.circuit, hybrid.readouts, hybrid.inputs, hybrid.weights)
-    plan = make_plan(asked, Tuning(lanes(), tile_bits=tile_bits))
-    return Engine(plan, **{"keep_bytes": 0, **options})
+    return engine_of(Case(*hybrid_circuit(qubits)), tile_bits=tile_bits, **{"keep_bytes": 0, **options})
 
 
 def gradients(of: Engine, batch: int, qubits: int = 14) -> tuple[NDArray[Any], NDArray[Any]]:
     inputs, weights = np.linspace(-1, 1, batch * qubits).reshape(batch, qubits), np.linspace(0, 1, 21)
     values = of.values(inputs, weights)
     return of.gradients(inputs, weights, np.ones_like(values))
-
-
-@pytest.fixture
-def free() -> Iterator[Callable[[int], None]]:
-    """Says how many bytes are free, but for those that are lent."""
-    gc.collect()  # engines of other tests
-    yield library().qtj_assume_free
-    library().qtj_assume_free(-1)
 
 
 Free = Callable[[int], None]
@@ -156,12 +139,9 @@ def test_a_beginning_outlives_the_engine_that_made_it() -> None:
 
 
 @pytest.mark.parametrize("of", ["shared_by_eight", "shared_by_threads"])
-def test_the_shared_states_are_those_of_one_engine_and_go_with_the_last(of: str) -> None:
+def test_the_shared_states_are_those_of_one_engine_and_go_with_the_last(trainer: Trainer, of: str) -> None:
     """In a process of its own: other tests leave engines behind."""
-    script = f"from tests.trainer.test_budget import {of}; {of}()"
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 0, ended.stderr
+    trainer.call(f"{__name__}.{of}")
 
 
 def shared_by_eight() -> None:

@@ -1,6 +1,5 @@
 """A card is used where it is asked for, trusted and large enough; the driver of these tests has none."""
 
-import logging
 import os
 import subprocess
 import sys
@@ -11,28 +10,21 @@ import numpy as np
 import pytest
 
 from qtj_simulator.expectation import expectation_engine
-from qtj_simulator.fused.cuda import trust
-from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.engine import Engine
 from qtj_simulator.fused.gates import UnsupportedError
 from tests.trainer.circuits import Case
-from tests.trainer.cuda_stand_in import StandIn, stand_in
-from tests.trainer.test_cuda_kernels import CLOSE, engine_of, exact, numbers_of, results, with_a_string
+from tests.trainer.compared import results
+from tests.trainer.cuda_stand_in import StandIn, pretended_card, stand_in
+from tests.trainer.test_cuda_kernels import CLOSE, engine_of, exact
+from tests.trainer.test_fused_exact import with_a_string
 
 CASE = with_a_string(5)
 
 
 @pytest.fixture(params=[32, 64])
-def pretended(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """A machine whose driver is the stand-in, and on which no card is trusted yet."""
-    found = stand_in(request.param)
-    monkeypatch.setenv("QTJ_CUDA_DRIVER", str(found.library))
-    monkeypatch.setattr(trust, "Card", lambda name, number: Card(name, lambda *_: b"", number))
-    trust.opened_card.cache_clear()
-    trust.trusted_card.cache_clear()
-    yield found
-    trust.opened_card.cache_clear()
-    trust.trusted_card.cache_clear()
+def pretended(request: pytest.FixtureRequest) -> Iterator[StandIn]:
+    with pretended_card(request.param) as found:
+        yield found
 
 
 def asked(case: Case, bits: int) -> Engine:
@@ -46,7 +38,7 @@ def test_a_card_computes_where_it_is_asked_for(
     pretended: StandIn, monkeypatch: pytest.MonkeyPatch, device: str
 ) -> None:
     monkeypatch.setenv("QTJ_ENGINE_DEVICE", device)
-    engine, numbers = asked(CASE, pretended.bits), numbers_of(CASE, 3)
+    engine, numbers = asked(CASE, pretended.bits), CASE.numbers(3)
     before = pretended.setting("launches")
 
     found = results(engine, numbers)
@@ -124,65 +116,57 @@ print([name for name in sys.modules if "fused.cuda" in name])
     assert ended.stdout == "Engine\n[]\n"
 
 
-def test_a_batch_that_does_not_fit_runs_in_parts(caplog: pytest.LogCaptureFixture) -> None:
-    """The card says what is free, so nothing has to fail."""
+@pytest.mark.parametrize(
+    ("room", "hidden", "messages"),
+    [
+        (1 << 20, 0, []),  # the card says what is free, so nothing has to fail
+        (4 << 20, 3 << 20, ["the memory of the GPU is full: it now computes 20 examples at a time"]),
+    ],
+    ids=["known", "hidden"],
+)
+def test_a_batch_that_does_not_fit_runs_in_parts(
+    caplog: pytest.LogCaptureFixture, room: int, hidden: int, messages: list[str]
+) -> None:
     case, pretended = with_a_string(10), stand_in(64)
-    engine, numbers = engine_of(case, 64), numbers_of(case, 40)
-    with pretended.with_setting("memory", pretended.number("in_use") + (1 << 20)):
-        found = results(engine, numbers)
-
-    np.testing.assert_allclose(found, results(exact(case), numbers), atol=1e-10)
-    assert caplog.messages == []
-
-
-def test_memory_that_is_less_than_the_card_says_halves_the_part(caplog: pytest.LogCaptureFixture) -> None:
-    case, pretended = with_a_string(10), stand_in(64)
-    engine, numbers = engine_of(case, 64), numbers_of(case, 40)
+    engine, numbers = engine_of(case, 64), case.numbers(40)
     with (
-        pretended.with_setting("memory", pretended.number("in_use") + (4 << 20)),
-        pretended.with_setting("hidden", 3 << 20),
+        pretended.with_setting("memory", pretended.number("in_use") + room),
+        pretended.with_setting("hidden", hidden),
     ):
         found = results(engine, numbers)
 
     np.testing.assert_allclose(found, results(exact(case), numbers), atol=1e-10)
-    assert caplog.messages[0] == "the memory of the GPU is full: it now computes 20 examples at a time"
+    assert caplog.messages[:1] == messages
 
 
-def test_the_processor_goes_on_where_the_card_is_full(
-    pretended: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING)
-    case, bits = with_a_string(10), pretended.bits
+@pytest.mark.parametrize(
+    ("qubits", "setting", "reason"),
+    [
+        (10, "memory", "the memory of the GPU is full: a gradient needs three states of {} KiB"),
+        (5, "fails", "cuLaunchKernel of the CUDA driver fails: invalid (1)"),
+    ],
+    ids=["full", "fails"],
+)
+def test_the_processor_goes_on_where_the_card_does_not(
+    pretended: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, qubits: int, setting: str,
+    reason: str,
+) -> None:  # fmt: skip
+    case, bits = with_a_string(qubits), pretended.bits
     monkeypatch.setenv("QTJ_ENGINE_DEVICE", "gpu")
-    engine, numbers = asked(case, bits), numbers_of(case, 2)
-    with pretended.with_setting("memory", pretended.number("in_use") + (4 << 10)):
+    engine, numbers = asked(case, bits), case.numbers(2)
+    with pretended.with_setting(setting, pretended.number("in_use") + (4 << 10) if setting == "memory" else 1):
         found = results(engine, numbers)
 
     expected = results(exact(case), numbers)
     np.testing.assert_allclose(found, expected, atol=CLOSE[bits] * np.abs(expected).max())
-    reason = f"the memory of the GPU is full: a gradient needs three states of {bits // 4} KiB"
-    assert caplog.messages == [f"the processor computes this circuit from now on: {reason}"]
-
-
-def test_the_processor_goes_on_where_the_card_fails(
-    pretended: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("QTJ_ENGINE_DEVICE", "gpu")
-    engine, numbers = asked(CASE, pretended.bits), numbers_of(CASE, 2)
-    with pretended.with_setting("fails", 1):
-        found = results(engine, numbers)
-
-    expected = results(exact(CASE), numbers)
-    np.testing.assert_allclose(found, expected, atol=CLOSE[pretended.bits] * np.abs(expected).max())
-    reason = "cuLaunchKernel of the CUDA driver fails: invalid (1)"
-    assert caplog.messages == [f"the processor computes this circuit from now on: {reason}"]
+    assert caplog.messages == [f"the processor computes this circuit from now on: {reason.format(bits // 4)}"]
 
 
 def test_memory_of_the_card_is_given_back() -> None:
     pretended = stand_in(32)
     before = pretended.number("in_use")
     engine = engine_of(CASE, 32)
-    results(engine, numbers_of(CASE, 3))
+    results(engine, CASE.numbers(3))
     assert pretended.number("in_use") > before
 
     del engine

@@ -7,25 +7,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import cirq
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from qtj_simulator.fused.cuda.driver import Call
 from qtj_simulator.fused.cuda.engine import CudaEngine, plan_for_card
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.plan import fused_circuit
-from qtj_trainer.workloads.qcnn import hybrid_circuit
-from tests.trainer import double_precision
 from tests.trainer.circuits import Case, cases
+from tests.trainer.compared import DOUBLE, HARD, check, results
 from tests.trainer.cuda_stand_in import build_stand_in, stand_in
 from tests.trainer.processes import REPOSITORY
-from tests.trainer.test_fused_exact import HARD, check, deep, every_pair
+from tests.trainer.test_fused_exact import deep, every_pair, with_a_string
 
-Array = NDArray[Any]
 BITS = pytest.mark.parametrize("bits", [32, 64])
 CLOSE = {32: 1e-5, 64: 1e-11}
 
@@ -37,25 +33,6 @@ def engine_of(case: Case, bits: int, *, tile_bits: int | None = None, **options:
 
 def exact(case: Case) -> Engine:
     return Engine(*fused_circuit(case.specification).plans(lanes("double")), variant="double")
-
-
-def numbers_of(case: Case, batch: int) -> tuple[Array, Array, Array]:
-    random = np.random.default_rng(batch)
-    inputs, weights = random.uniform(-2, 2, (batch, len(case.inputs))), random.uniform(-2, 2, len(case.weights))
-    return inputs, weights, random.normal(size=(batch, len(case.readouts)))
-
-
-def results(engine: CudaEngine | Engine, numbers: tuple[Array, Array, Array]) -> Array:
-    """Values and gradients, one after the other."""
-    inputs, weights, upstream = numbers
-    parts = engine.values(inputs, weights), *engine.gradients(inputs, weights, upstream)
-    return np.concatenate([each.ravel() for each in parts])
-
-
-def with_a_string(qubits: int) -> Case:
-    hybrid, line = hybrid_circuit(qubits), cirq.LineQubit.range(qubits)
-    string = cirq.X(line[0]) * cirq.Y(line[qubits // 2]) * cirq.Z(line[-1]) + 0.25
-    return Case(hybrid.circuit * 2, [*hybrid.readouts, string], hybrid.inputs, hybrid.weights)
 
 
 SMALL = {"tile_bits": st.integers(2, 6), "threads": st.sampled_from([1, 3, 32]), "part": st.sampled_from([None, 1, 2])}
@@ -70,7 +47,7 @@ def test_any_circuit(case: Case, batch: int, options: dict[str, Any], seed: int)
 @HARD
 @given(case=cases(at_most=6), batch=st.integers(1, 3), options=st.fixed_dictionaries(SMALL), seed=st.integers(0, 99))
 def test_any_circuit_in_double_precision(case: Case, batch: int, options: dict[str, Any], seed: int) -> None:
-    double_precision.check(case, engine_of(case, 64, **options), batch, seed)
+    check(case, engine_of(case, 64, **options), batch, seed, DOUBLE)
 
 
 @BITS
@@ -78,7 +55,7 @@ def test_any_circuit_in_double_precision(case: Case, batch: int, options: dict[s
 @pytest.mark.parametrize("tile_bits", [None, 3])
 def test_it_agrees_with_the_processor(bits: int, tile_bits: int | None, batch: int) -> None:
     case = with_a_string(8)
-    numbers = numbers_of(case, batch)
+    numbers = case.numbers(batch)
 
     found = results(engine_of(case, bits, tile_bits=tile_bits), numbers)
 
@@ -88,7 +65,7 @@ def test_it_agrees_with_the_processor(bits: int, tile_bits: int | None, batch: i
 
 @pytest.mark.parametrize("case", [every_pair(6), deep(5, 3)], ids=["every pair", "deep"])
 def test_it_agrees_where_qubits_and_layers_repeat(case: Case) -> None:
-    numbers = numbers_of(case, 3)
+    numbers = case.numbers(3)
 
     found = results(engine_of(case, 64, tile_bits=4, threads=7), numbers)
 
@@ -100,7 +77,7 @@ def test_it_agrees_where_qubits_and_layers_repeat(case: Case) -> None:
 def test_the_order_of_threads_does_not_matter(bits: int, threads: int) -> None:
     """Where a barrier is missing, or two threads write the same place, another order has other bits."""
     case = with_a_string(7)
-    engine, numbers = engine_of(case, bits, tile_bits=4, threads=threads), numbers_of(case, 3)
+    engine, numbers = engine_of(case, bits, tile_bits=4, threads=threads), case.numbers(3)
     found = results(engine, numbers)
 
     with stand_in(bits).with_setting("backwards", 1):
@@ -110,7 +87,7 @@ def test_the_order_of_threads_does_not_matter(bits: int, threads: int) -> None:
 @pytest.mark.parametrize("part", [1, 2, 3, 5])
 def test_a_batch_in_parts_is_the_same_batch(part: int) -> None:
     case = with_a_string(5)
-    numbers = numbers_of(case, 5)
+    numbers = case.numbers(5)
 
     found = results(engine_of(case, 64, part=part), numbers)
 
@@ -120,7 +97,7 @@ def test_a_batch_in_parts_is_the_same_batch(part: int) -> None:
 @BITS
 def test_an_empty_batch(bits: int) -> None:
     case = with_a_string(4)
-    inputs, weights, upstream = numbers_of(case, 0)
+    inputs, weights, upstream = case.numbers(0)
     engine = engine_of(case, bits)
 
     by_inputs, by_weights = engine.gradients(inputs, weights, upstream)
@@ -132,7 +109,7 @@ def test_an_empty_batch(bits: int) -> None:
 
 def test_a_number_that_is_none_stays_in_its_example() -> None:
     case = with_a_string(4)
-    inputs, weights, upstream = numbers_of(case, 3)
+    inputs, weights, upstream = case.numbers(3)
     inputs[1, 0] = np.nan
     engine = engine_of(case, 32)
 
@@ -144,7 +121,7 @@ def test_a_number_that_is_none_stays_in_its_example() -> None:
 
 def test_arrays_of_other_shapes_are_refused() -> None:
     case = with_a_string(4)
-    inputs, weights, upstream = numbers_of(case, 3)
+    inputs, weights, upstream = case.numbers(3)
     engine = engine_of(case, 32)
 
     with pytest.raises(ValueError, match=r"inputs are \(3, 3\) and weights \(21,\), not \(batch, 4\) and \(21,\)"):

@@ -2,9 +2,6 @@
 
 import json
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -18,13 +15,12 @@ import tensorflow as tf
 from qtj_simulator import PQC
 from qtj_simulator.engines import EngineDevice, EngineName, Precision
 from qtj_simulator.fused.cuda import trust
-from qtj_simulator.fused.cuda.driver import Card
 from qtj_simulator.fused.device import NoGpuError
-from qtj_simulator.fused.op import FusedOp
-from qtj_simulator.fused.op_on_card import operation_for
+from qtj_simulator.fused.op import FusedOp, operation_for
 from qtj_simulator.specification import specified
 from qtj_trainer.workloads.qcnn import Qcnn, QcnnOptions
-from tests.trainer.cuda_stand_in import StandIn, stand_in
+from tests.trainer.cuda_stand_in import StandIn, pretended_card
+from tests.trainer.processes import Trainer
 
 LINE = cirq.LineQubit.range(3)
 X, W = sympy.symbols("x0:3"), sympy.symbols("w0:2")
@@ -37,16 +33,9 @@ ROWS = np.random.default_rng(0).uniform(-2, 2, (5, 3)).astype(np.float32)
 
 
 @pytest.fixture
-def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """A machine whose driver is the stand-in, and on which no card is trusted yet."""
-    found = stand_in(32)
-    monkeypatch.setenv("QTJ_CUDA_DRIVER", str(found.library))
-    monkeypatch.setattr(trust, "Card", lambda name, number: Card(name, lambda *_: b"", number))
-    trust.opened_card.cache_clear()
-    trust.trusted_card.cache_clear()
-    yield found
-    trust.opened_card.cache_clear()
-    trust.trusted_card.cache_clear()
+def pretended() -> Iterator[StandIn]:
+    with pretended_card(32) as found:
+        yield found
 
 
 def layer(device: str | None, **options: str) -> PQC:
@@ -156,42 +145,23 @@ def test_an_engine_without_gpus_is_refused() -> None:
         layer("gpu", engine=EngineName.TFQ)
 
 
-REPLICAS = """
-import sys
-
-import numpy as np
-import tensorflow as tf
-
-[processor] = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * 2)
-
-from qtj_simulator.fused.cuda import trust
-from qtj_simulator.fused.cuda.driver import Card
-from tests.trainer.cuda_stand_in import stand_in
-from tests.trainer.test_cuda_layer import ROWS, layer
-
-trust.Card = lambda name, number: Card(name, lambda *_: b"", number)
-strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-with stand_in(32).with_setting("cards", 2), strategy.scope():
-    made = layer("gpu")
-    step = tf.function(lambda: strategy.experimental_local_results(strategy.run(made, (tf.constant(ROWS),))))
-    step()
-    before = [stand_in(32).setting(name) for name in ("launches", "launches_elsewhere")]
-    found = step()
-    after = [stand_in(32).setting(name) for name in ("launches", "launches_elsewhere")]
-for each in found:
-    np.testing.assert_allclose(each, layer("cpu")(ROWS), atol=1e-5)
-print(*(now - then for now, then in zip(after, before)))
-"""
+def test_each_replica_has_the_card_with_the_number_of_its_device(trainer: Trainer, pretended: StandIn) -> None:
+    trainer.call(f"{__name__}.two_replicas", QTJ_TEST_STAND_INS=str(pretended.library.parent))
 
 
-def test_each_replica_has_the_card_with_the_number_of_its_device(pretended: StandIn) -> None:
+def two_replicas() -> None:
     """Logical devices of the processor have numbers as GPUs have."""
-    environment = {**os.environ, "QTJ_TEST_STAND_INS": str(pretended.library.parent)}
-
-    ended = subprocess.run(
-        [sys.executable, "-c", REPLICAS], env=environment, capture_output=True, text=True, check=True
-    )
-
-    launches, elsewhere = map(int, ended.stdout.split())
+    [processor] = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * 2)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with pretended_card(32) as card, card.with_setting("cards", 2), strategy.scope():
+        made = layer("gpu")
+        step = tf.function(lambda: strategy.experimental_local_results(strategy.run(made, (tf.constant(ROWS),))))
+        step()
+        before = [card.setting(name) for name in ("launches", "launches_elsewhere")]
+        found = step()
+        after = [card.setting(name) for name in ("launches", "launches_elsewhere")]
+        for each in found:
+            np.testing.assert_allclose(each, layer("cpu")(ROWS), atol=1e-5)
+    launches, elsewhere = (now - then for now, then in zip(after, before, strict=True))
     assert launches == 2 * elsewhere > 0

@@ -10,17 +10,15 @@ import tensorflow as tf
 import tf_keras
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from qtj_simulator import PQC
 from qtj_simulator.engines import Precision
 from qtj_simulator.fused.op import FusedOp
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
-from tests.trainer.double_precision import check
-from tests.trainer.test_fused_exact import HARD, VARIANTS, engine_of, every_pair
-
-Array = NDArray[Any]
+from tests.trainer.compared import DOUBLE, HARD, check
+from tests.trainer.test_fused_exact import VARIANTS, engine_of, every_pair
+from tests.trainer.test_fused_layer import layer_of
 
 IN_DOUBLE = [f"{name}_double" for name in VARIANTS]
 
@@ -28,7 +26,7 @@ IN_DOUBLE = [f"{name}_double" for name in VARIANTS]
 @HARD
 @given(case=cases(at_most=5), batch=st.integers(1, 3), variant=st.sampled_from(IN_DOUBLE), seed=st.integers(0, 99))
 def test_examples_in_the_lanes(case: Case, batch: int, variant: str, seed: int) -> None:
-    check(case, engine_of(case, variant, examples_in_lanes=True), batch, seed)
+    check(case, engine_of(case, variant, examples_in_lanes=True), batch, seed, DOUBLE)
 
 
 @HARD
@@ -40,7 +38,7 @@ def test_qubits_in_the_lanes_and_small_tiles(
     case: Case, variant: str, tile_bits: int, threads: int, keep: int, seed: int
 ) -> None:
     engine = engine_of(case, variant, examples_in_lanes=False, tile_bits=tile_bits, threads=threads, keep_bytes=keep)
-    check(case, engine, 1, seed)
+    check(case, engine, 1, seed, DOUBLE)
 
 
 @pytest.mark.parametrize("tile_bits", [2, None], ids=["tiles", "whole"])
@@ -49,18 +47,13 @@ def test_either_qubit_of_a_block_may_be_in_the_lanes_or_both_or_none(variant: st
     case = every_pair(6)
     engine = engine_of(case, variant, examples_in_lanes=False, tile_bits=tile_bits)
 
-    check(case, engine, 1, seed=9)
+    check(case, engine, 1, 9, DOUBLE)
 
 
 def test_both_precisions_agree_as_far_as_the_lower_one_reaches() -> None:
     case = Case(*hybrid_circuit(14))
-    random = np.random.default_rng(1)
-    inputs, weights = random.uniform(-2, 2, (3, 14)), random.uniform(0, 2, 21)
-    upstream = random.normal(size=(3, len(case.readouts)))
 
-    single, double = (
-        engine_of(case, variant, threads=2).gradients(inputs, weights, upstream) for variant in ("", "double")
-    )
+    single, double = (engine_of(case, variant, threads=2).gradients(*case.numbers(3)) for variant in ("", "double"))
 
     for one, other in zip(single, double, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
@@ -75,14 +68,9 @@ def test_a_state_takes_twice_the_memory() -> None:
     assert double.states(3) == 2 * single.states(3)
 
 
-def layer_of(qubits: int, **options: Any) -> PQC:
-    hybrid = hybrid_circuit(qubits)
-    return PQC(hybrid.circuit, hybrid.readouts, inputs=hybrid.inputs, weights=hybrid.weights, seed=3, **options)
-
-
 @pytest.mark.parametrize("in_a_graph", [False, True])
 def test_a_layer_has_values_and_slopes_in_its_dtype(*, in_a_graph: bool) -> None:
-    layer, inputs = layer_of(4, dtype="float64"), tf.constant([[0.1, 0.2, 0.3, 0.4]], tf.float64)
+    layer, inputs = layer_of(hybrid_circuit(4), dtype="float64"), tf.constant([[0.1, 0.2, 0.3, 0.4]], tf.float64)
 
     def slopes() -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
@@ -99,13 +87,15 @@ def test_a_layer_has_values_and_slopes_in_its_dtype(*, in_a_graph: bool) -> None
 
 
 def test_both_precisions_start_with_the_same_angles() -> None:
-    single, double = layer_of(4), layer_of(4, dtype="float64")
+    single, double = layer_of(hybrid_circuit(4)), layer_of(hybrid_circuit(4), dtype="float64")
 
     np.testing.assert_array_equal(single.get_weights()[0], double.get_weights()[0])
 
 
 def test_a_model_with_a_layer_in_double_precision_learns_and_comes_back(tmp_path: Any) -> None:
-    model = tf_keras.Sequential([tf_keras.Input((4,)), layer_of(4, dtype="float64"), tf_keras.layers.Dense(1)])
+    model = tf_keras.Sequential(
+        [tf_keras.Input((4,)), layer_of(hybrid_circuit(4), dtype="float64"), tf_keras.layers.Dense(1)]
+    )
     model.compile(tf_keras.optimizers.Adam(0.05, jit_compile=False), "mse")
     inputs = tf.constant(np.random.default_rng(5).uniform(-3, 3, (8, 4)), tf.float32)
 
@@ -119,7 +109,7 @@ def test_a_model_with_a_layer_in_double_precision_learns_and_comes_back(tmp_path
 
 
 def test_a_layer_of_an_earlier_version_comes_back_in_single_precision() -> None:
-    config = layer_of(4).get_config()
+    config = layer_of(hybrid_circuit(4)).get_config()
     del config["dtype"]
 
     assert PQC.from_config(config).dtype == "float32"
@@ -128,12 +118,12 @@ def test_a_layer_of_an_earlier_version_comes_back_in_single_precision() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "int32", "complex128"])
 def test_another_precision_is_refused(dtype: str) -> None:
     with pytest.raises(ValueError, match=f"dtype is {dtype}: the layer computes in float32 or float64"):
-        layer_of(4, dtype=dtype)
+        layer_of(hybrid_circuit(4), dtype=dtype)
 
 
 def test_double_precision_of_tensorflow_quantum_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^TensorFlow Quantum computes in single precision only: take dtype float32$"):
-        layer_of(4, dtype="float64", engine="tfq")
+        layer_of(hybrid_circuit(4), dtype="float64", engine="tfq")
 
 
 def test_double_precision_of_a_circuit_beyond_the_engine_is_refused_with_both_reasons() -> None:

@@ -15,7 +15,7 @@ import sympy
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.gates import Angle
 from qtj_simulator.fused.library import FILE
-from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.fused.reading import elementary
 from qtj_simulator.fused.shape import Tuning
 from qtj_simulator.specification import specified
@@ -68,7 +68,7 @@ def test_tiles_that_the_first_pass_leaves_out_are_those_that_hold_nothing() -> N
     tuned = [Tuning(lanes(), examples_in_lanes=False, tile_bits=bits) for bits in (None, 2)]
     asked = specified(cirq.Circuit(every), readouts, weights=[angle])
 
-    whole, tiled = (Engine(make_plan(asked, each)).values(np.zeros((1, 0)), np.array([0.3])) for each in tuned)
+    whole, tiled = (Engine(fused_circuit(asked).plan(each)).values(np.zeros((1, 0)), np.array([0.3])) for each in tuned)
 
     np.testing.assert_allclose(whole, np.cos(0.3 * np.pi) * np.ones((1, 8)), atol=1e-5)
     np.testing.assert_allclose(tiled, whole, atol=1e-6)

@@ -5,17 +5,15 @@ import shlex
 import shutil
 from typing import Any
 
-import cirq
 import numpy as np
 import pytest
 
 from qtj_simulator.fused.build import compiler
 from qtj_simulator.fused.engine import Engine, lanes
-from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.plan import Plan, fused_circuit
 from qtj_simulator.fused.shape import Tuning
-from qtj_simulator.specification import specified
-from qtj_trainer.workloads.qcnn import hybrid_circuit
-from tests.trainer.native_driver import Array, Driver, Numbers, in_python
+from tests.trainer.native_driver import Array, Driver, in_python
+from tests.trainer.test_fused_exact import with_a_string
 from tests.trainer.test_noise_native import arrays_for, compiled, run
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
@@ -24,17 +22,11 @@ SYSTEM = "/usr/aarch64-linux-gnu"
 pytestmark = pytest.mark.slow
 
 
+CASE = with_a_string(9)
+
+
 def plan_of(lanes_of_plan: int, **options: Any) -> Plan:
-    hybrid, line = hybrid_circuit(9), cirq.LineQubit.range(9)
-    readouts = [*hybrid.readouts, cirq.X(line[0]) * cirq.Y(line[4]) * cirq.Z(line[8])]
-    asked = specified(hybrid.circuit * 2, readouts, hybrid.inputs, hybrid.weights)
-    return make_plan(asked, Tuning(lanes_of_plan, **options))
-
-
-def numbers_of(plan: Plan, batch: int) -> Numbers:
-    random = np.random.default_rng(0)
-    upstream = random.normal(size=(batch, len(plan.observables.offsets)))
-    return random.uniform(-2, 2, (batch, 9)), random.uniform(0, 2, 21), upstream
+    return fused_circuit(CASE.specification).plan(Tuning(lanes_of_plan, **options))
 
 
 SHAPES = pytest.mark.parametrize(
@@ -59,7 +51,7 @@ def test_arm_agrees(
     arm: Driver, options: dict[str, Any], threads: int, lanes_of_plan: int, ending: str, tolerance: float
 ) -> None:
     plan = plan_of(lanes_of_plan, **options)
-    numbers = numbers_of(plan, 6)
+    numbers = CASE.numbers(6)
 
     found = arm.results(plan, threads, numbers, is_double=bool(ending))
 
@@ -99,7 +91,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 @pytest.mark.parametrize("variant", ["", "double"])
 def test_threads_do_not_race(watched: Driver, options: dict[str, Any], batch: int, threads: int, variant: str) -> None:
     plan = plan_of(lanes(variant), **options)
-    numbers = numbers_of(plan, batch)
+    numbers = CASE.numbers(batch)
 
     found = watched.results(plan, threads, numbers, is_double=bool(variant))
 

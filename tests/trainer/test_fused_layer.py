@@ -23,8 +23,9 @@ from tests.trainer.processes import REPOSITORY
 Array = NDArray[Any]
 
 
-def layer_of(hybrid: HybridCircuit, engine: str = "fused") -> PQC:
-    return PQC(hybrid.circuit, hybrid.readouts, inputs=hybrid.inputs, weights=hybrid.weights, seed=3, engine=engine)
+def layer_of(hybrid: HybridCircuit, engine: str = "fused", **options: Any) -> PQC:
+    given: dict[str, Any] = {"inputs": hybrid.inputs, "weights": hybrid.weights, "engine": engine, **options}
+    return PQC(hybrid.circuit, hybrid.readouts, seed=3, **given)
 
 
 def turns(examples: int, qubits: int) -> tf.Tensor:
@@ -106,19 +107,6 @@ def test_a_layer_used_twice_in_a_step_keeps_its_two_uses_apart() -> None:
     expected += tape.gradient(other, layer.trainable_variables[0])
 
     np.testing.assert_allclose(gradient, expected, atol=1e-5)
-
-
-def test_keras_fits_it() -> None:
-    inputs = tf_keras.Input((4,))
-    dense = tf_keras.layers.Dense(1, kernel_initializer=tf_keras.initializers.GlorotUniform(seed=2))
-    model = tf_keras.Model(inputs, dense(layer_of(hybrid_circuit(4))(inputs)))
-    model.compile(tf_keras.optimizers.Adam(0.05, jit_compile=False), "mse")
-    examples = turns(40, 4)
-    labels = np.sign(np.cos(examples.numpy().sum(axis=1)))
-
-    history = model.fit(examples, labels, epochs=8, batch_size=7, shuffle=False, verbose=0).history["loss"]
-
-    assert history[-1] < history[0] / 2
 
 
 def test_a_mirrored_strategy_runs_it() -> None:

@@ -21,21 +21,17 @@ from qtj_simulator.fused.build import build, build_face, compiler
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.library import library
-from qtj_simulator.fused.plan import Plan, make_plan
+from qtj_simulator.fused.plan import Plan, fused_circuit
 from qtj_simulator.fused.shape import Tuning
 from qtj_simulator.specification import specified
-from qtj_trainer.workloads.qcnn import hybrid_circuit
+from tests.trainer.processes import REPOSITORY, Trainer
+from tests.trainer.test_fused_exact import plan_for, with_a_string
 
 Array = NDArray[Any]
 
-REPOSITORY = Path(__file__).parents[2]
-
 
 def plan_of(qubits: int, **options: Any) -> Plan:
-    hybrid = hybrid_circuit(qubits)
-    readouts = [*hybrid.readouts, cirq.X(cirq.LineQubit(0)) * cirq.Y(cirq.LineQubit(1)) * cirq.Z(cirq.LineQubit(2))]
-    asked = specified(hybrid.circuit, readouts, hybrid.inputs, hybrid.weights)
-    return make_plan(asked, Tuning(lanes(), **options))
+    return plan_for(with_a_string(qubits, times=1), **options)
 
 
 @pytest.mark.parametrize(
@@ -58,25 +54,19 @@ def test_arrays_of_other_shapes_never_reach_the_library(
         ask(*arrays)
 
 
-def test_values_of_fewer_examples_are_no_help_to_a_gradient() -> None:
-    engine, weights = Engine(plan_of(4)), np.full(21, 0.3)
-    inputs, upstream = np.linspace(-1, 1, 80).reshape(20, 4), np.ones((20, 3))
+@pytest.mark.parametrize("before", ["fewer examples", "other inputs", "other weights", "a gradient"])
+def test_what_was_computed_before_is_no_help_to_a_gradient_of_something_else(before: str) -> None:
+    engine, inputs, weights = Engine(plan_of(4)), np.linspace(-1, 1, 80).reshape(20, 4), np.full(21, 0.3)
+    upstream = np.ones((20, 3))
+    engine.values(inputs, weights)
     expected = engine.gradients(inputs, weights, upstream)
-    engine.values(inputs[:3], weights)
+    if before != "a gradient":
+        rows = inputs[:3] if before == "fewer examples" else inputs + (before == "other inputs")
+        engine.values(inputs, weights)
+        engine.values(rows, weights + (before == "other weights"))
 
     for one, other in zip(engine.gradients(inputs, weights, upstream), expected, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("other", ["inputs", "weights"])
-def test_values_of_other_symbols_are_no_help_to_a_gradient(other: str) -> None:
-    engine, inputs, weights = Engine(plan_of(4)), np.linspace(-1, 1, 80).reshape(20, 4), np.full(21, 0.3)
-    upstream = np.ones((20, 3))
-    expected = engine.gradients(inputs, weights, upstream)
-    engine.values(inputs + (other == "inputs"), weights + (other == "weights"))
-
-    for one, other_one in zip(engine.gradients(inputs, weights, upstream), expected, strict=True):
-        np.testing.assert_array_equal(one, other_one)
 
 
 def test_more_threads_than_there_may_be_are_as_many_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,15 +109,8 @@ def test_several_threads_of_python_take_turns() -> None:
         np.testing.assert_array_equal(one[1], other[1])
 
 
-def test_memory_that_is_not_there_is_an_error() -> None:
-    script = """
-import resource
-from tests.trainer.test_fused_native import out_of_memory
-out_of_memory()
-"""
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 0, ended.stderr
+def test_memory_that_is_not_there_is_an_error(trainer: Trainer) -> None:
+    trainer.call(f"{__name__}.out_of_memory")
 
 
 def out_of_memory() -> None:
@@ -135,7 +118,7 @@ def out_of_memory() -> None:
     line, angle = cirq.LineQubit.range(18), sympy.Symbol("a")
     circuit = cirq.Circuit(cirq.X(qubit) ** angle for qubit in line)
     asked = specified(circuit, cirq.Z(line[0]) * 1.0, weights=[angle])
-    plan = make_plan(asked, Tuning(lanes(), examples_in_lanes=False))
+    plan = fused_circuit(asked).plan(Tuning(lanes(), examples_in_lanes=False))
     engine = Engine(plan, keep_bytes=1 << 40)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), used + (64 << 20)))

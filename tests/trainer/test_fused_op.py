@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ import tf_keras
 
 from qtj_simulator import PQC
 from qtj_simulator.fused.engine import lent_memory
-from qtj_simulator.fused.library import OPERATIONS, library
+from qtj_simulator.fused.library import OPERATIONS
 from qtj_trainer.workloads.qcnn import hybrid_circuit
+from tests.trainer.circuits import Case
 from tests.trainer.fused_operation import QUBITS, operation
 from tests.trainer.test_fused_layer import gradients, layer_of, turns
 
@@ -130,26 +131,20 @@ def test_data_that_is_mapped_goes_through_it(layer: PQC) -> None:
 def test_values_and_slopes_are_those_of_cirq() -> None:
     qubits, (x, a) = cirq.LineQubit.range(2), sympy.symbols("x a")
     circuit = cirq.Circuit(cirq.rx(x)(qubits[0]), cirq.ISWAP(*qubits) ** a, cirq.ry(x + 2 * a)(qubits[1]))
-    layer = PQC(circuit, [cirq.Z(qubits[0]) * cirq.X(qubits[1])], inputs=[x], weights=[a], seed=1)
-    inputs, [angle] = tf.constant([[0.3], [-1.1]]), layer.get_weights()[0].tolist()
-
-    def exact(turn: float, learned: float) -> float:
-        state = cirq.final_state_vector(cirq.resolve_parameters(circuit, {x: turn, a: learned}), dtype=np.complex128)
-        return float((cirq.Z(qubits[0]) * cirq.X(qubits[1])).expectation_from_state_vector(state, {
-            qubit: place for place, qubit in enumerate(qubits)
-        }).real)  # fmt: skip
+    case = Case(circuit, [cirq.Z(qubits[0]) * cirq.X(qubits[1])], [x], [a])
+    layer = PQC(circuit, case.readouts, inputs=[x], weights=[a], seed=1)
+    inputs, upstream = tf.constant([[0.3], [-1.1]]), np.ones((2, 1))
 
     with tf.GradientTape() as tape:
         tape.watch(inputs)
         values = layer(inputs)
-    by_inputs, by_weights = tape.gradient(values, [inputs, layer.trainable_variables[0]])
+    slopes = tape.gradient(values, [inputs, layer.trainable_variables[0]])
 
-    turned, step = inputs.numpy()[:, 0].astype(float), 1e-5
-    along = [(exact(turn + step, angle) - exact(turn - step, angle)) / (2 * step) for turn in turned]
-    learned = sum((exact(turn, angle + step) - exact(turn, angle - step)) / (2 * step) for turn in turned)
-    np.testing.assert_allclose(values[:, 0], [exact(turn, angle) for turn in turned], atol=1e-6)
-    np.testing.assert_allclose(by_inputs[:, 0], along, atol=1e-5)
-    np.testing.assert_allclose(by_weights, [learned], atol=1e-5)
+    at = inputs.numpy().astype(float), layer.get_weights()[0].astype(float)
+    by_rows = [case.slope(*at, upstream, (unit.reshape(2, 1), np.zeros(1))) for unit in np.eye(2)]
+    np.testing.assert_allclose(values, case.values(*at), atol=1e-6)
+    np.testing.assert_allclose(slopes[0][:, 0], by_rows, atol=1e-5)
+    np.testing.assert_allclose(slopes[1], [case.slope(*at, upstream, (np.zeros((2, 1)), np.ones(1)))], atol=1e-5)
 
 
 def test_an_empty_batch_has_no_values_and_no_slope(layer: PQC) -> None:
@@ -169,14 +164,6 @@ def test_an_angle_that_is_no_number_spoils_its_own_example_alone(layer: PQC, bat
 
     assert np.all(np.isnan(values[1]))
     assert np.all(np.isfinite(np.delete(values, 1, axis=0)))
-
-
-@pytest.fixture
-def free() -> Iterator[Callable[[int], None]]:
-    """Says how many bytes are free, but for those that are lent."""
-    gc.collect()
-    yield library().qtj_assume_free
-    library().qtj_assume_free(-1)
 
 
 def test_layers_of_one_circuit_keep_states_of_their_own_until_they_are_gone(free: Callable[[int], None]) -> None:

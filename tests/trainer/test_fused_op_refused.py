@@ -1,7 +1,5 @@
 """What the operation of the engine refuses is a status with one sentence, and no crash."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,25 +9,18 @@ import tensorflow as tf
 from qtj_simulator.fused.gates import UnsupportedError
 from qtj_simulator.fused.op import operations
 from tests.trainer.fused_operation import operation
-from tests.trainer.processes import REPOSITORY
+from tests.trainer.processes import Trainer
 
 
-def test_checked_numerics_name_an_angle_that_is_no_number() -> None:
-    script = """
-import qtj_trainer, tensorflow as tf
-from tests.trainer.fused_operation import operation
-compute = operation()
-tf.debugging.enable_check_numerics()
-try:
-    tf.function(compute)(tf.fill([2, 4], float("nan")), tf.zeros([21]))
-except tf.errors.InvalidArgumentError as problem:
-    assert "QtjExpectation" in str(problem), problem
-else:
-    raise AssertionError("nothing was noticed")
-"""
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+def test_checked_numerics_name_an_angle_that_is_no_number(trainer: Trainer) -> None:
+    trainer.call(f"{__name__}.with_checked_numerics")
 
-    assert ended.returncode == 0, ended.stderr[-2000:]
+
+def with_checked_numerics() -> None:
+    compute = operation()
+    tf.debugging.enable_check_numerics()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="QtjExpectation"):
+        tf.function(compute)(tf.fill([2, 4], float("nan")), tf.zeros([21]))
 
 
 @pytest.mark.parametrize("in_a_graph", [False, True])
@@ -76,11 +67,8 @@ def test_a_damaged_plan_is_a_status(damage: Callable[[bytes], bytes], sentence: 
 
 
 @pytest.mark.slow
-def test_a_batch_that_does_not_fit_is_one_sentence() -> None:
-    script = "from tests.trainer.test_fused_op_refused import out_of_memory; out_of_memory()"
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 0, ended.stderr[-2000:]
+def test_a_batch_that_does_not_fit_is_one_sentence(trainer: Trainer) -> None:
+    trainer.call(f"{__name__}.out_of_memory")
 
 
 def out_of_memory() -> None:

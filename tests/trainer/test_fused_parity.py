@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from qtj_simulator.fused.blocks import Block, constant_beginning, fuse
 from qtj_simulator.fused.engine import Engine
-from qtj_simulator.fused.gates import Gate
 from qtj_simulator.fused.parity import move_gates, preserves_parity
 from qtj_simulator.fused.program import compile_plans
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer.circuits import Case, cases
-from tests.trainer.test_fused_exact import HARD, VARIANTS, check, plan_for
+from tests.trainer.compared import HARD, check
+from tests.trainer.fuzz import times
+from tests.trainer.test_fused_exact import VARIANTS, plan_for
 from tests.trainer.test_fused_plan import hybrid_plan
 
 LINE = cirq.LineQubit.range(6)
@@ -31,23 +32,14 @@ def blocks_of(circuit: cirq.AbstractCircuit, qubits: int) -> list[Block]:
     return fuse([*beginning, *rest], qubits)
 
 
-def matrix_of(gate: Gate) -> Matrix:
-    """At some value of every symbol."""
-    angle = gate.angle
-    turns = angle.constant + sum(slope * (0.1 + len(name) % 3) for name, slope in angle.slopes) if angle else 0
-    phases = np.exp(1j * np.pi * turns * np.array(gate.eigenvalues))
-    matrix: Matrix = np.einsum("k,kij->ij", phases, gate.projectors)
-    return matrix
-
-
 def applied(blocks: list[Block], qubits: int) -> Matrix:
+    """The state after them, at some value of every symbol."""
     state = np.zeros((2,) * qubits, complex)
     state.flat[3 % state.size] = 1
     for block in blocks:
         for gate, places in block.gates:
-            on = [block.qubits[place] for place in places]
-            matrix = matrix_of(gate).reshape((2,) * (2 * len(on)))
-            state = np.moveaxis(np.tensordot(matrix, state, (range(len(on), 2 * len(on)), on)), range(len(on)), on)
+            matrix = gate.matrix({name: 0.1 + len(name) % 3 for name in gate.symbols})
+            state = times(matrix, state, [block.qubits[place] for place in places])
     return state
 
 

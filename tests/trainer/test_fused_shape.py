@@ -1,7 +1,6 @@
 """How a state lies in memory, by the numbers of qubits, lanes and examples; and the passes that follow from it."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pytest
 
@@ -118,52 +117,7 @@ def test_work_within_one_tile_is_one_pass() -> None:
     assert {*only.layout.lanes, *only.tile_qubits} == set(range(5))
 
 
-LADDER = [(qubit, qubit + 1) for qubit in range(9)]
 CROSSED = [(0, 9), (1, 8), (2, 7), (3, 6), (4, 5), (0, 5), (9, 4)]
-
-
-@pytest.mark.parametrize("edges", [LADDER, LADDER[::-1], CROSSED, LADDER + CROSSED, CROSSED * 3])
-@pytest.mark.parametrize("shape", [Shape(2, 8, 3), Shape(2, 8, 2), Shape(3, 7, 4), Shape(0, 10, 10)])
-def test_every_node_is_done_once_within_its_tile_and_after_those_before_it(
-    edges: list[tuple[int, int]], shape: Shape
-) -> None:
-    nodes = [Node(edge) for edge in edges]
-    _, found = schedule([], nodes, shape)
-    done = [node for each in found for node in each.nodes]
-
-    assert sorted(map(id, done)) == sorted(map(id, nodes))
-    for qubit in range(10):
-        assert [node for node in done if qubit in node.qubits] == [node for node in nodes if qubit in node.qubits]
-    for each in found:
-        tile = {*each.layout.lanes, *each.tile_qubits}
-        assert len(each.tile) == shape.tile_bits
-        assert all(tile.issuperset(node.qubits) for node in each.nodes)
-        assert sorted((*each.layout.lanes, *each.layout.vector)) == list(range(10))
-
-
-@pytest.mark.parametrize("edges", [LADDER + CROSSED, CROSSED * 3])
-def test_swaps_lead_from_each_layout_to_the_next_within_the_tile(edges: list[tuple[int, int]]) -> None:
-    found = passes(edges, Shape(2, 8, 3))
-
-    assert len(found) > 1
-    for each, following in pairwise(found):
-        layout = each.layout
-        for lane, bit in each.swaps:
-            assert bit in each.tile
-            layout = layout.swapped(lane, bit)
-        assert layout == following.layout
-    assert found[-1].swaps == ()
-
-
-def test_the_beginning_has_passes_of_its_own_and_hands_its_layout_on() -> None:
-    once, rest = schedule([Node(edge) for edge in LADDER], [Node(edge) for edge in CROSSED], Shape(2, 8, 3))
-
-    assert [node.qubits for each in once for node in each.nodes if 0 in node.qubits] == [(0, 1)]
-    assert sum(len(each.nodes) for each in rest) == len(CROSSED)
-    layout = once[-1].layout
-    for swap in once[-1].swaps:
-        layout = layout.swapped(*swap)
-    assert layout == rest[0].layout
 
 
 def test_the_same_work_has_the_same_passes() -> None:

@@ -6,19 +6,18 @@ from typing import Any
 
 import cirq
 import numpy as np
-import pytest
 import sympy
 from hypothesis import given
 
 from qtj_simulator.fused.blocks import Block, causal_cone, constant_beginning, fuse
 from qtj_simulator.fused.observables import Observables, Pair, Term, observe, read
 from qtj_simulator.fused.parity import move_gates
-from qtj_simulator.fused.plan import block_nodes, by_layers, make_plan
+from qtj_simulator.fused.plan import block_nodes, by_layers, fused_circuit
 from qtj_simulator.fused.program import compile_plans
 from qtj_simulator.fused.schedule import schedule
-from qtj_simulator.fused.shape import Shape, Tuning, shape_for
+from qtj_simulator.fused.shape import Shape, Tuning
 from tests.trainer.circuits import Case, cases
-from tests.trainer.test_fused_exact import HARD
+from tests.trainer.compared import HARD
 
 LINE = cirq.LineQubit.range(6)
 A, X = sympy.symbols("a x")
@@ -147,46 +146,6 @@ def test_in_a_layer_blocks_that_are_taken_back_come_last() -> None:
     assert by_layers([first, second, third, fourth, early, late]) == [first, third, early, second, fourth, late]
 
 
-def test_the_beginning_has_passes_of_its_own_and_each_holds_what_its_tile_can_do() -> None:
-    once, rest = [Block((0, 1)), Block((3, 4))], [Block((0, 1)), Block((1, 2)), Block((2, 3)), Block((3, 4))]
-
-    first, passes = schedule(once, rest, Shape(0, 5, 3))
-
-    assert sorted(block.qubits for each in first for block in each.nodes) == [(0, 1), (3, 4)]
-    assert len(first) == 2
-    assert {block for each in passes for block in each.nodes} == set(rest)
-    assert all({*each.layout.lanes, *each.tile_qubits}.issuperset(block.qubits)
-               for each in (*first, *passes) for block in each.nodes)  # fmt: skip
-
-
-def test_work_without_nodes_is_one_pass_that_does_nothing() -> None:
-    nodes: list[Block] = []
-
-    first, passes = schedule(nodes, nodes, Shape(0, 3, 3))
-
-    assert (first, [each.nodes for each in passes]) == ([], [()])
-
-
-@pytest.mark.parametrize(
-    ("qubits", "tuning", "shape"),
-    [
-        (8, Tuning(16), Shape(0, 8, 8)),
-        (20, Tuning(16), Shape(4, 16, 14)),
-        (8, Tuning(8, batch=1), Shape(3, 5, 5)),
-        (8, Tuning(8, examples_in_lanes=False, tile_bits=2), Shape(3, 5, 2)),
-        (4, Tuning(8, examples_in_lanes=False), Shape(0, 4, 4)),
-    ],
-)
-def test_a_shape_is_chosen_or_as_it_is_asked_for(qubits: int, tuning: Tuning, shape: Shape) -> None:
-    assert shape_for(qubits, tuning) == shape
-    assert shape.qubits == qubits
-
-
-def test_too_many_qubits_are_refused_with_the_most_there_may_be() -> None:
-    with pytest.raises(ValueError, match=r"^35 qubits are too many for the fused engine, which takes 34 at most here$"):
-        shape_for(35, Tuning(16))
-
-
 def seen(value: Any) -> Any:
     """What can be read in arguments, in values that compare: a block or a pair equals itself alone."""
     if is_dataclass(value):
@@ -222,7 +181,7 @@ def test_no_stage_changes_what_it_is_given(case: Case) -> None:
     nodes = unchanged(block_nodes, observables.applied(handed), inputs, keep_layers=True)
     work = unchanged(by_layers, [*nodes, *observables.pairs])
     unchanged(schedule, first, work, Shape(2, 4, 2))
-    plan = unchanged(make_plan, asked, Tuning(4))
+    plan = unchanged(unchanged(fused_circuit, asked).plan, Tuning(4))
     again, twice = compile_plans([plan]), compile_plans([plan])
     assert plan.shape.qubits == qubits
     np.testing.assert_array_equal(again.integers[0], twice.integers[0])

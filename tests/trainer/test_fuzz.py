@@ -26,11 +26,11 @@ def check(comparison: Comparison, circuits: int, seed: int) -> None:
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_random_circuits_are_those_of_cirq() -> None:
-    check(ENGINE, 300, seed=45)
+    check(ENGINE, 150, seed=45)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-@pytest.mark.parametrize(("what", "circuits"), [("second derivatives", 40), ("noise", 60), ("drop-in", 40)])
+@pytest.mark.parametrize(("what", "circuits"), [("second derivatives", 20), ("noise", 30), ("drop-in", 20)])
 def test_random_circuits_in_layers_are_those_of_the_reference(what: str, circuits: int) -> None:
     check(LAYERS[what], circuits, seed=45)
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from qtj_simulator import PQC, NoisyPQC
 from qtj_simulator.fused.engine import Engine, lanes
 from qtj_simulator.fused.gates import UnsupportedError
-from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.fused.reading import elementary
 from qtj_simulator.fused.shape import Tuning
 from qtj_simulator.noise.channels import channel_of
+from qtj_simulator.operations import parameter_names
 from tests.trainer.circuits import Case
 from tests.trainer.noisy_circuits import exact_values
 
@@ -29,47 +30,15 @@ PREPARED = [cirq.ry(0.7)(FIRST), cirq.rx(1.3)(SECOND), cirq.ry(-2.1)(THIRD)]
 TURNED = [cirq.ry(0.4)(FIRST), cirq.H(SECOND), cirq.rx(0.9)(THIRD)]
 
 
-def check(*operations: cirq.Operation, weights: Sequence[sympy.Symbol] = ()) -> None:
+def check(*operations: cirq.Operation) -> None:
     """The engine in double precision has the values of Cirq's simulator."""
     readouts = [pauli(qubit) * 1.0 for qubit in LINE for pauli in (cirq.X, cirq.Y, cirq.Z)]
-    case = Case(cirq.Circuit(PREPARED, operations, TURNED), readouts, [], weights)
-    engine = Engine(make_plan(case.specification, Tuning(lanes("double"))), variant="double")
+    weights = sorted({name for each in operations for name in parameter_names(each)})
+    case = Case(cirq.Circuit(PREPARED, operations, TURNED), readouts, [], list(map(sympy.Symbol, weights)))
+    engine = Engine(fused_circuit(case.specification).plan(Tuning(lanes("double"))), variant="double")
     given = np.zeros((1, 0)), np.linspace(0.4, 1.3, len(weights))
 
     np.testing.assert_allclose(engine.values(*given), case.values(*given), atol=1e-10)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_a_diagonal_gate_on_qubits_in_any_order(order: tuple[int, ...]) -> None:
-    check(cirq.ThreeQubitDiagonalGate(ANGLES)(*(LINE[place] for place in order)))
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_a_diagonal_gate_with_a_symbol_on_qubits_in_any_order(order: tuple[int, ...]) -> None:
-    gate = cirq.ThreeQubitDiagonalGate([A * angle for angle in ANGLES])
-
-    check(gate(*(LINE[place] for place in order)), weights=[A])
-
-
-@pytest.mark.parametrize("value", [True, False])
-def test_a_control_value_may_be_a_bool(value: Any) -> None:
-    check(cirq.ry(0.5)(SECOND).controlled_by(FIRST, control_values=[value]))
-    check((cirq.ISWAP**0.3)(SECOND, THIRD).controlled_by(FIRST, control_values=[value]))
-    check(cirq.rx(A)(SECOND).controlled_by(FIRST, control_values=[value]), weights=[A])
-
-
-def test_an_equal_gate_with_another_type_of_control_value_is_read_for_itself() -> None:
-    for values in ([True], [1], [False], [0]):
-        check(cirq.H(SECOND).controlled_by(FIRST, control_values=values))
-
-
-@pytest.mark.parametrize("values", [[True, False], [[0, 1], [True]], cirq.SumOfProducts([(True, False), (0, 1)])])
-def test_two_control_values_may_be_bools(values: Any) -> None:
-    check(cirq.H(THIRD).controlled_by(FIRST, SECOND, control_values=values))
-
-
-def test_a_gate_whose_parts_have_control_values_that_are_bools() -> None:
-    check(cirq.UniformSuperpositionGate(5, 3)(*LINE))
 
 
 def test_a_channel_with_a_control_value_that_is_a_bool() -> None:
@@ -152,25 +121,23 @@ class InPlace(cirq.Gate):  # type: ignore[misc]
         return np.asarray(args.target_tensor)
 
 
+class Placed(cirq.Gate):  # type: ignore[misc]
+    """A gate that decomposes into gates on qubits that it was created with."""
+
+    def __init__(self, *qubits: cirq.Qid) -> None:
+        self.qubits = qubits
+
+    def _num_qubits_(self) -> int:
+        return 2
+
+    def _decompose_(self, _: Sequence[cirq.Qid]) -> Iterator[cirq.Operation]:
+        yield cirq.rx(0.3)(self.qubits[0])
+        yield cirq.rx(0.6)(self.qubits[1])
+        yield cirq.CNOT(*self.qubits)
+
+
 def random_unitary(qubits: int, seed: int = 1) -> NDArray[np.complex128]:
     return np.asarray(cirq.testing.random_unitary(2**qubits, random_state=seed))
-
-
-@pytest.mark.parametrize("qubits", [1, 2, 3])
-def test_a_gate_of_a_user_may_have_a_matrix_alone(qubits: int) -> None:
-    check(Own(random_unitary(qubits))(*LINE[:qubits][::-1]))
-
-
-def test_a_gate_of_a_user_may_only_change_states() -> None:
-    check(InPlace()(THIRD, FIRST, SECOND))
-
-
-def test_a_wrong_decomposition_of_numbers_is_replaced_by_what_the_simulator_does() -> None:
-    check(Liar(random_unitary(3))(*LINE))
-
-
-def test_gates_of_a_user_that_are_equal_may_differ() -> None:
-    check(Alike(random_unitary(2, 1))(FIRST, SECOND), Alike(random_unitary(2, 2))(FIRST, SECOND))
 
 
 def test_a_gate_of_a_user_may_change_between_two_circuits() -> None:
@@ -179,6 +146,47 @@ def test_a_gate_of_a_user_may_change_between_two_circuits() -> None:
     gate.matrix = random_unitary(1, 2)
 
     check(gate(FIRST))
+
+
+REPEATED = cirq.CircuitOperation(
+    cirq.FrozenCircuit(cirq.X(FIRST) ** A, cirq.CNOT(FIRST, SECOND), cirq.rx(0.3)(SECOND)),
+    repetitions=3, param_resolver={"a": sympy.Symbol("b")}, use_repetition_ids=False,
+)  # fmt: skip
+DIAGONAL = {
+    name: cirq.ThreeQubitDiagonalGate([factor * angle for angle in ANGLES])
+    for name, factor in (("numbers", 1), ("a symbol", A))
+}
+CHECKED: dict[str, list[cirq.Operation]] = {
+    **{
+        f"a diagonal gate with {name} on {order}": [gate(*(LINE[place] for place in order))]
+        for name, gate in DIAGONAL.items()
+        for order in ORDERS
+    },
+    **{
+        f"a control value that is {value!r}": [
+            gate.controlled_by(FIRST, control_values=[value])
+            for gate in (cirq.ry(0.5)(SECOND), (cirq.ISWAP**0.3)(SECOND, THIRD), cirq.rx(A)(SECOND), cirq.H(SECOND))
+        ]
+        for value in (True, 1, False, 0)
+    },
+    **{
+        f"control values {values}": [cirq.H(THIRD).controlled_by(FIRST, SECOND, control_values=values)]
+        for values in ([True, False], [[0, 1], [True]], cirq.SumOfProducts([(True, False), (0, 1)]))
+    },
+    "parts with control values that are bools": [cirq.UniformSuperpositionGate(5, 3)(*LINE)],
+    **{f"a matrix alone, {many}": [Own(random_unitary(many))(*LINE[:many][::-1])] for many in (1, 2, 3)},
+    "a gate that only changes states": [InPlace()(THIRD, FIRST, SECOND)],
+    "a wrong decomposition of numbers": [Liar(random_unitary(3))(*LINE)],
+    "equal gates that differ": [Alike(random_unitary(2, seed))(FIRST, SECOND) for seed in (1, 2)],
+    "a circuit that repeats and renames": [REPEATED, REPEATED.controlled_by(THIRD)],
+    "a gate that knows its qubits": [Placed(SECOND, FIRST)(SECOND, FIRST)],
+    "two symbols of one name": [(cirq.X ** (A + sympy.Symbol("a", real=True)))(FIRST)],
+}
+
+
+@pytest.mark.parametrize("what", CHECKED)
+def test_the_engine_does_what_the_simulator_does(what: str) -> None:
+    check(*CHECKED[what])
 
 
 def test_a_wrong_decomposition_with_symbols_is_refused_by_name() -> None:
@@ -210,15 +218,6 @@ def test_a_gate_too_wide_to_compare_is_refused() -> None:
         list(elementary(cirq.ParallelGate(cirq.X, 21)(*many)))
 
 
-def test_a_circuit_within_the_circuit_repeats_and_renames() -> None:
-    inner = cirq.FrozenCircuit(cirq.X(FIRST) ** A, cirq.CNOT(FIRST, SECOND), cirq.rx(0.3)(SECOND))
-    repeated = cirq.CircuitOperation(
-        inner, repetitions=3, param_resolver={"a": sympy.Symbol("b")}, use_repetition_ids=False
-    )
-
-    check(repeated, repeated.controlled_by(THIRD), weights=[sympy.Symbol("b")])
-
-
 def test_a_circuit_within_the_circuit_may_have_channels() -> None:
     inner = cirq.FrozenCircuit(cirq.X(FIRST) ** 0.3, cirq.bit_flip(0.1)(FIRST))
     circuit = cirq.Circuit(cirq.CircuitOperation(inner, repetitions=2, use_repetition_ids=False).with_tags("noisy"))
@@ -246,25 +245,6 @@ def test_a_factor_of_a_readout_may_have_the_rounding_of_a_conversion() -> None:
         PQC(cirq.Circuit(cirq.X(FIRST)), (1 + 1e-3j) * cirq.Z(FIRST))
 
 
-class Placed(cirq.Gate):  # type: ignore[misc]
-    """A gate that decomposes into gates on qubits that it was created with."""
-
-    def __init__(self, *qubits: cirq.Qid) -> None:
-        self.qubits = qubits
-
-    def _num_qubits_(self) -> int:
-        return 2
-
-    def _decompose_(self, _: Sequence[cirq.Qid]) -> Iterator[cirq.Operation]:
-        yield cirq.rx(0.3)(self.qubits[0])
-        yield cirq.rx(0.6)(self.qubits[1])
-        yield cirq.CNOT(*self.qubits)
-
-
-def test_a_gate_of_a_user_may_know_its_qubits() -> None:
-    check(Placed(SECOND, FIRST)(SECOND, FIRST))
-
-
 def test_a_gate_that_decomposes_into_gates_on_other_qubits_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"into gates on qubits that are not its own: q\(2\)"):
         list(elementary(Placed(SECOND, THIRD)(SECOND, FIRST)))
@@ -276,10 +256,6 @@ def test_gates_that_are_equal_up_to_a_phase_differ_under_control() -> None:
     assert one == other
 
     check(one(FIRST, SECOND), other(THIRD, SECOND))
-
-
-def test_symbols_of_one_name_are_one_symbol() -> None:
-    check((cirq.X ** (A + sympy.Symbol("a", real=True)))(FIRST), weights=[A])
 
 
 def test_an_exponent_that_is_not_real_is_refused() -> None:

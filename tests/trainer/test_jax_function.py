@@ -2,8 +2,6 @@
 
 import gc
 import re
-import subprocess
-import sys
 import weakref
 from typing import Any
 
@@ -14,11 +12,10 @@ import numpy as np
 import pytest
 
 import qtj_simulator.jax
-from qtj_simulator.fused.engine import Engine
 from qtj_simulator.jax import expectation_function
 from qtj_simulator.xla import can_call
 from tests.trainer.circuits import Case
-from tests.trainer.face_cases import CASE, FIRST, NO_INPUTS, SECOND, A, B, X, Y
+from tests.trainer.face_cases import CASE, FIRST, NO_INPUTS, SECOND, A, B, X, Y, calls_from_now_on
 
 RANDOM = np.random.default_rng(5)
 ROWS, WEIGHTS = RANDOM.uniform(-2, 2, (3, 2)), RANDOM.uniform(-2, 2, 2)
@@ -125,19 +122,9 @@ def test_a_vmap_in_a_vmap_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_calls(function: Any, x: Any, w: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[str]]:
     """Returns what a function returns, compiled, and the calls of the engine: through Python, and those of XLA."""
-    calls, compiled = list[str](), jax.jit(function)
-    for name in ("values", "gradients"):
-        monkeypatch.setattr(Engine, name, counted(getattr(Engine, name), calls))
+    calls, compiled = calls_from_now_on(monkeypatch), jax.jit(function)
     found = jax.block_until_ready(compiled(x, w))  # type: ignore[no-untyped-call]
     return found, calls + re.findall(r"custom_call @qtj_simulator\.(\w+)", compiled.lower(x, w).as_text())
-
-
-def counted(method: Any, calls: list[str]) -> Any:
-    def call(*given: Any) -> Any:
-        calls.append(method.__name__)
-        return method(*given)
-
-    return call
 
 
 def test_a_compiled_program_outlives_the_function_that_made_it() -> None:
@@ -169,14 +156,6 @@ def test_what_it_has_not_is_refused() -> None:
         function(jnp.ones((2, 1)), jnp.ones(1))
     with pytest.raises(TypeError, match="weights are complex64: give their real part"):
         function(jnp.empty(0), jnp.ones(1) * 1j)
-
-
-def test_the_simulator_imports_no_framework() -> None:
-    program = (
-        "import sys, qtj_simulator, qtj_simulator.expectation;"
-        "print(sorted({'jax', 'pennylane', 'tensorflow', 'torch'} & set(sys.modules)))"
-    )
-    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
 
 
 def test_an_angle_that_is_a_product_is_an_input_whose_slopes_follow_the_chain_rule(tolerance: float) -> None:

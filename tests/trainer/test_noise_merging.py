@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from qtj_simulator import NoisyPQC
 from qtj_simulator.fused.reading import elementary
-from qtj_simulator.noise.channels import Channel, channel_of
+from qtj_simulator.noise.channels import Channel, channel_of, commute, composed
 from qtj_simulator.noise.circuit import noisy_circuit
-from qtj_simulator.noise.merging import commute, composed
 from tests.trainer.noisy_circuits import deviation, exact_values
 
 FIRST, SECOND = cirq.LineQubit.range(2)

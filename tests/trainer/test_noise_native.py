@@ -34,13 +34,19 @@ class Given(ctypes.Structure):
     )
 
 
-def compiled(seed: int) -> tuple[Program, Array, int]:
-    """A program, the matrices of its blocks for one row, and how many terms it has."""
-    made, readouts = random_circuit(seed)
-    circuit = noisy_circuit(made, tuple(readouts))
-    terms = read(readouts, circuit.number).terms
-    matrices = Unitaries(circuit.blocks, ()).matrices(tf.zeros((1, 0), tf.float64)).numpy()
-    return compile_program(circuit, terms), matrices, len(terms)
+Compiled = tuple[Program, Array, int]
+"""A program, the matrices of its blocks for each row, and how many terms it has."""
+
+
+def program_of(circuit: cirq.Circuit, readouts: list[Any], rows: int = 1) -> Compiled:
+    noisy = noisy_circuit(circuit, tuple(readouts))
+    terms = read(readouts, noisy.number).terms
+    matrices = Unitaries(noisy.blocks, ()).matrices(tf.zeros((rows, 0), tf.float64)).numpy()
+    return compile_program(noisy, terms), matrices, len(terms)
+
+
+def compiled(seed: int) -> Compiled:
+    return program_of(*random_circuit(seed))
 
 
 def arrays_for(program: Program, matrices: Array, terms: int, trajectories: int) -> dict[str, Array]:
@@ -63,17 +69,23 @@ def run(
 ) -> tuple[str, Array, Array]:
     """The problem, values and gradients of so many trajectories of three rows, in two calls as TensorFlow does it."""
     arrays = arrays_for(program, matrices, terms, trajectories)
-    rows = len(arrays["matrices"])
-    sizes = {"integers": program.integers.size, "branch_numbers": program.branches.size, "rows": rows}
-    shape = {"trajectories": trajectories, "blocks": matrices.shape[1], "channels": arrays["uniforms"].shape[2]}
+    problem = ""
+    for unused in ({"upstream", "by_matrices"}, {"values"}):
+        given = {name: array for name, array in arrays.items() if name not in unused}
+        problem = problem or called(given, variant=variant, threads=threads)
+    return problem, arrays["values"], arrays["by_matrices"]
+
+
+def called(arrays: dict[str, Array], *, variant: str, threads: int) -> str:
+    """Calls the library with these arrays, and no others; returns the problem."""
+    shape = dict(zip(("rows", "trajectories", "channels"), arrays["uniforms"].shape, strict=True))
+    sizes = {"integers": arrays["program"].size, "branch_numbers": arrays["branches"].size}
     given = {name: array.ctypes.data for name, array in arrays.items()}
     call = library().qtj_trajectories
     call.restype = ctypes.c_char_p
-    for unused in ({"upstream": None, "by_matrices": None}, {"values": None}):
-        problem = call(variant.encode(), threads, ctypes.byref(Given(**sizes, **shape, **{**given, **unused})))
-        if problem:
-            return problem.decode(), arrays["values"], arrays["by_matrices"]
-    return "", arrays["values"], arrays["by_matrices"]
+    blocks = arrays["matrices"].shape[1]
+    problem = call(variant.encode(), threads, ctypes.byref(Given(**sizes, **shape, **given, blocks=blocks)))
+    return problem.decode() if problem else ""
 
 
 @pytest.mark.parametrize("trajectories", [1, 5, 21, 150])
@@ -94,9 +106,7 @@ def test_gradients_are_those_of_the_values() -> None:
     gates = cirq.testing.random_circuit(line, 6, 0.9, random_state=1)
     noisy = gates.with_noise(cirq.asymmetric_depolarize(0.1, 0.2, 0.3))
     readouts = [cirq.Z(line[0]), cirq.X(line[1]) * cirq.Y(line[3])]
-    circuit = noisy_circuit(noisy, tuple(readouts))
-    program = compile_program(circuit, read(readouts, circuit.number).terms)
-    matrices = Unitaries(circuit.blocks, ()).matrices(tf.zeros((1, 0), tf.float64)).numpy()
+    program, matrices, _ = program_of(noisy, readouts)
     direction = np.random.default_rng(2).normal(size=matrices.shape).astype(np.float32)
 
     _, _, by_matrices = run(program, matrices, 2)

@@ -1,5 +1,6 @@
 """What the noisy layer cannot do is refused with one sentence."""
 
+import re
 from typing import Any
 
 import cirq
@@ -41,81 +42,71 @@ def noisy(channel: cirq.Gate) -> cirq.Circuit:
     return CIRCUIT + cirq.Circuit(channel(*cirq.LineQubit.range(channel.num_qubits())))
 
 
-def damped(**options: Any) -> NoisyPQC:
-    return NoisyPQC(DAMPED, cirq.Z(FIRST), **options)
+SYMBOLIC = cirq.PhasedXPowGate(phase_exponent=sympy.Symbol("a"))
+TURNED = cirq.rx(sympy.Symbol("a"))(cirq.LineQubit(2)).controlled_by(FIRST, SECOND)
+WIDE = cirq.Circuit(cirq.X.on_each(*cirq.LineQubit.range(25)))
+REFUSED: dict[str, tuple[cirq.Circuit, dict[str, Any], str]] = {
+    "negative": (noisy(Unlikely(1.2, -0.2)), {}, "the channel unlikely(q(0)) has the probability -0.2: give 0 to 1"),
+    "sum": (noisy(Unlikely(0.5, 0.2)), {}, "the probabilities of the channel unlikely(q(0)) add up to 0.7, not to 1"),
+    "trace": (
+        noisy(cirq.KrausChannel([np.eye(2), 0.5 * np.eye(2)])),
+        {},
+        "does not preserve the trace: the sum of K†K over its Kraus operators K differs from the identity by 0.25",
+    ),
+    "nan": (noisy(cirq.KrausChannel([np.full((2, 2), np.nan)])), {}, "does not preserve the trace"),
+    "qubits": (noisy(cirq.depolarize(0.1, n_qubits=3)), {}, "is on 3 qubits: two are the most"),
+    "measurement": (
+        CIRCUIT + cirq.Circuit(cirq.measure(FIRST)),
+        {},
+        "remove measurements, because readouts are what is measured",
+    ),
+    "no decomposition": (
+        cirq.Circuit(TURNED),
+        {"weights": ["a"]},
+        "the fused engine does not simulate the noisy circuit: CCRx",
+    ),
+    "symbols": (
+        cirq.Circuit(SYMBOLIC.with_probability(0.5)(FIRST)),
+        {"weights": ["a"]},
+        "has symbols: give it numbers",
+    ),
+    "both": (DAMPED, {"shots": 10, "trajectories": 20}, "shots is 10 and trajectories is 20: give one of them"),
+    "other qubits": (
+        CIRCUIT,
+        {"noise": Elsewhere()},
+        "the noise acts on qubits that are not in the circuit: q(9)",
+    ),
+    "too many qubits": (WIDE, {}, "25 qubits are too many for trajectories: 24 are the most"),
+    **{
+        f"{name} {number}": (DAMPED, {name: number}, f"{name} is {number}: give a whole number from 1")
+        for name in ("shots", "trajectories")
+        for number in (0, -3)
+    },
+}
 
 
-@pytest.mark.parametrize(
-    ("circuit", "message"),
-    [
-        (noisy(Unlikely(1.2, -0.2)), "the channel unlikely(q(0)) has the probability -0.2: give 0 to 1"),
-        (noisy(Unlikely(0.5, 0.2)), "the probabilities of the channel unlikely(q(0)) add up to 0.7, not to 1"),
-        (
-            noisy(cirq.KrausChannel([np.eye(2), 0.5 * np.eye(2)])),
-            "does not preserve the trace: the sum of K†K over its Kraus operators K differs from the identity by 0.25",
-        ),
-        (noisy(cirq.KrausChannel([np.full((2, 2), np.nan)])), "does not preserve the trace"),
-        (noisy(cirq.depolarize(0.1, n_qubits=3)), "is on 3 qubits: two are the most"),
-        (CIRCUIT + cirq.Circuit(cirq.measure(FIRST)), "remove measurements, because readouts are what is measured"),
-    ],
-    ids=["negative", "sum", "trace", "nan", "qubits", "measurement"],
-)
-def test_what_is_not_a_channel_is_refused(circuit: cirq.Circuit, message: str) -> None:
-    with pytest.raises(ValueError, match=r".") as problem:
-        NoisyPQC(circuit, cirq.Z(FIRST))
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_it_cannot_do_is_refused(what: str) -> None:
+    circuit, options, message = REFUSED[what]
 
-    assert message in str(problem.value)
+    with pytest.raises(ValueError, match=re.escape(message)) as problem:
+        NoisyPQC(circuit, cirq.Z(FIRST), **options)
+
     assert "\n" not in str(problem.value)
 
 
-def test_a_gate_that_does_not_decompose_is_refused() -> None:
-    line, angle = cirq.LineQubit.range(3), sympy.Symbol("a")
-    turned = cirq.rx(angle)(line[2]).controlled_by(*line[:2])
-
-    with pytest.raises(ValueError, match=r"^the fused engine does not simulate the noisy circuit: CC.* decompose"):
-        NoisyPQC(cirq.Circuit(turned), cirq.Z(FIRST), weights=[angle])
-
-
-def test_a_channel_with_symbols_is_refused() -> None:
-    channel = cirq.PhasedXPowGate(phase_exponent=sympy.Symbol("a")).with_probability(0.5)
-
-    with pytest.raises(ValueError, match="has symbols: give it numbers"):
-        NoisyPQC(cirq.Circuit(channel(FIRST)), cirq.Z(FIRST), weights=["a"])
-
-
-@pytest.mark.parametrize("name", ["shots", "trajectories"])
-@pytest.mark.parametrize("number", [0, -3])
-def test_fewer_than_one_is_refused(name: str, number: int) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is {number}: give a whole number from 1$"):
-        damped(**{name: number})
-
-
-@pytest.mark.parametrize("name", ["shots", "trajectories"])
-@pytest.mark.parametrize("number", [1.5, "10", True])
-def test_what_is_not_a_whole_number_is_refused(name: str, number: object) -> None:
-    with pytest.raises(TypeError, match=f"^{name} is {number!r}: give a whole number from 1$"):
-        damped(**{name: number})
-
-
-def test_a_shot_of_a_noisy_circuit_is_a_trajectory() -> None:
-    with pytest.raises(ValueError, match=r"^shots is 10 and trajectories is 20: give one of them"):
-        NoisyPQC(DAMPED, cirq.Z(FIRST), shots=10, trajectories=20)
-
-
-def test_noise_on_other_qubits_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^the noise acts on qubits that are not in the circuit: q\(9\)$"):
-        NoisyPQC(CIRCUIT, cirq.Z(FIRST), noise=Elsewhere())
-
-
-@pytest.mark.parametrize("noise", [0.1, cirq.CNOT, "depolarize"])
-def test_noise_of_another_type_is_refused(noise: object) -> None:
-    with pytest.raises(TypeError, match=r"give a cirq.NoiseModel, or a channel on one qubit"):
-        NoisyPQC(CIRCUIT, cirq.Z(FIRST), noise=noise)
-
-
-def test_too_many_qubits_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^25 qubits are too many for trajectories: 24 are the most$"):
-        NoisyPQC(cirq.Circuit(cirq.X.on_each(*cirq.LineQubit.range(25))), cirq.Z(FIRST))
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        *((name, value, f"{name} is {value!r}: give a whole number") for name in ("shots", "trajectories")
+          for value in (1.5, "10", True)),
+        *(("noise", value, "give a cirq.NoiseModel, or a channel on one qubit")
+          for value in (0.1, cirq.CNOT, "depolarize")),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_type_is_refused(option: str, value: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        NoisyPQC(DAMPED, cirq.Z(FIRST), **{option: value})
 
 
 def test_the_layer_without_noise_names_the_one_with_it() -> None:

@@ -1,22 +1,16 @@
 """The usual path, which many trajectories share: each has the values that it has on its own."""
 
-import ctypes
 from typing import Any
 
 import cirq
 import numpy as np
 import pytest
-import tensorflow as tf
 from numpy.typing import NDArray
 
-from qtj_simulator.fused.library import library
-from qtj_simulator.fused.observables import read
-from qtj_simulator.noise.circuit import noisy_circuit
-from qtj_simulator.noise.program import Program, compile_program
-from qtj_simulator.noise.unitaries import Unitaries
+from qtj_simulator.noise.program import Program
 from tests.trainer.noisy_circuits import random_circuit
 from tests.trainer.test_fused_exact import VARIANTS
-from tests.trainer.test_noise_native import Given
+from tests.trainer.test_noise_native import Compiled, called, program_of
 
 Array = NDArray[Any]
 LINE = cirq.LineQubit.range(3)
@@ -25,26 +19,12 @@ ROWS, MANY, FEW = 2, 300, 10
 """So many trajectories of a row share a path with vectors of any width, and so few do not."""
 
 
-def program_of(circuit: cirq.Circuit, readouts: list[Any]) -> tuple[Program, Array, int]:
-    """A program, the matrices of its blocks for all rows, and how many terms it has."""
-    noisy = noisy_circuit(circuit, tuple(readouts))
-    terms = read(readouts, noisy.number).terms
-    matrices = Unitaries(noisy.blocks, ()).matrices(tf.zeros((ROWS, 0), tf.float64)).numpy()
-    return compile_program(noisy, terms), matrices, len(terms)
-
-
-def values(case: tuple[Program, Array, int], uniforms: Array, *, variant: str = "", threads: int = 2) -> Array:
+def values(case: Compiled, uniforms: Array, *, variant: str = "", threads: int = 2) -> Array:
     """The values of trajectories with these random numbers."""
     program, matrices, terms = case
     made = np.full((*uniforms.shape[:2], terms), np.nan, np.float32)
     arrays = {"program": program.integers, "branches": program.branches, "matrices": matrices, "values": made}
-    arrays["uniforms"] = np.ascontiguousarray(uniforms)
-    shape = dict(zip(("rows", "trajectories", "channels"), uniforms.shape, strict=True))
-    sizes = {"integers": program.integers.size, "branch_numbers": program.branches.size, "blocks": matrices.shape[1]}
-    given = Given(**shape, **sizes, **{name: array.ctypes.data for name, array in arrays.items()})
-    call = library().qtj_trajectories
-    call.restype = ctypes.c_char_p
-    assert call(variant.encode(), threads, ctypes.byref(given)) is None
+    assert called(arrays | {"uniforms": np.ascontiguousarray(uniforms)}, variant=variant, threads=threads) == ""
     return made
 
 
@@ -54,7 +34,7 @@ def random_numbers(program: Program, seed: int = 0) -> Array:
     return (uniforms**4).astype(np.float32)
 
 
-def on_their_own(case: tuple[Program, Array, int], uniforms: Array, **options: Any) -> Array:
+def on_their_own(case: Compiled, uniforms: Array, **options: Any) -> Array:
     parts = [values(case, uniforms[:, start : start + FEW], **options) for start in range(0, MANY, FEW)]
     return np.concatenate(parts, axis=1)
 
@@ -62,7 +42,7 @@ def on_their_own(case: tuple[Program, Array, int], uniforms: Array, **options: A
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("seed", range(7))
 def test_a_trajectory_has_the_values_that_it_has_alone(seed: int, variant: str) -> None:
-    case = program_of(*random_circuit(seed))
+    case = program_of(*random_circuit(seed), ROWS)
     uniforms = random_numbers(case[0])
 
     together = values(case, uniforms, variant=variant)
@@ -88,7 +68,7 @@ def test_channels_with_certain_branches_are_no_exception(certain: str, place: st
     noise = [turned, cirq.depolarize(0.1).on_each(*LINE), cirq.amplitude_damp(0.2).on_each(*LINE), turned]
     undone = cirq.inverse(cirq.Circuit(turned))
     parts = [CERTAIN[certain], noise] if place == "first" else [turned, undone, CERTAIN[certain], noise]
-    case = program_of(cirq.Circuit(parts), READOUTS)
+    case = program_of(cirq.Circuit(parts), READOUTS, ROWS)
     uniforms = random_numbers(case[0])
 
     together = values(case, uniforms)
@@ -98,7 +78,7 @@ def test_channels_with_certain_branches_are_no_exception(certain: str, place: st
 
 @pytest.mark.parametrize("uniform", [0.0, 1 - 2**-24])
 def test_all_trajectories_may_do_the_same(uniform: float) -> None:
-    case = program_of(*random_circuit(5))
+    case = program_of(*random_circuit(5), ROWS)
     uniforms = np.full_like(random_numbers(case[0]), uniform)
 
     together = values(case, uniforms)
@@ -108,7 +88,7 @@ def test_all_trajectories_may_do_the_same(uniform: float) -> None:
 
 
 def test_threads_and_neighbours_do_not_change_a_value() -> None:
-    case = program_of(*random_circuit(6))
+    case = program_of(*random_circuit(6), ROWS)
     uniforms = random_numbers(case[0])
 
     one, three = (values(case, uniforms, threads=threads) for threads in (1, 3))

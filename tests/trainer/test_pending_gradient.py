@@ -1,8 +1,6 @@
 """Engines share the memory they work on: one that finds none leaves the others theirs."""
 
 import resource
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,19 +10,15 @@ import pytest
 import sympy
 
 from qtj_simulator.fused.engine import Engine, lanes
-from qtj_simulator.fused.plan import make_plan
+from qtj_simulator.fused.plan import fused_circuit
 from qtj_simulator.fused.shape import Tuning
 from qtj_simulator.specification import specified
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.trainer.processes import Trainer
 
 
 @pytest.mark.slow
-def test_a_pending_gradient_outlives_another_engine_that_found_no_memory() -> None:
-    script = "from tests.trainer.test_pending_gradient import check; check()"
-    ended = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 0, ended.stderr
+def test_a_pending_gradient_outlives_another_engine_that_found_no_memory(trainer: Trainer) -> None:
+    trainer.call(f"{__name__}.check")
 
 
 def check() -> None:
@@ -52,4 +46,4 @@ def engine(qubits: int) -> Engine:
         [cirq.CZ(one, other) for one, other in pairwise(line)],
     )
     asked = specified(circuit, cirq.Z(line[-1]), inputs, weights)
-    return Engine(make_plan(asked, Tuning(lanes(), batch=1)), threads=1, keep_bytes=1 << 20)
+    return Engine(fused_circuit(asked).plan(Tuning(lanes(), batch=1)), threads=1, keep_bytes=1 << 20)

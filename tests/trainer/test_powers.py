@@ -50,3 +50,9 @@ def test_all_symbols_of_an_exponent_are_named() -> None:
 
     assert parameter_names((cirq.X ** (2 * ANGLE + OTHER))(qubit)) == {"angle", "other"}
     assert parameter_names(cirq.rx(0.3)(qubit)) == set()
+
+
+def test_symbols_that_cancel_leave_a_number() -> None:
+    [gate] = elementary((cirq.X ** (ANGLE - ANGLE + sympy.Float(0.3)))(cirq.LineQubit(0)))
+
+    np.testing.assert_allclose(gate.matrix({}), cirq.unitary(cirq.X**0.3), atol=1e-12)

@@ -18,7 +18,7 @@ from qtj_simulator.fused.op import FusedOp
 from qtj_trainer.workloads.qcnn import hybrid_circuit
 from tests.trainer import differences
 from tests.trainer.circuits import Case, cases
-from tests.trainer.test_fused_exact import HARD
+from tests.trainer.compared import HARD
 
 Array = NDArray[Any]
 
@@ -124,8 +124,8 @@ def second_along(case: Case, inputs: Array, angles: Array, pair: tuple[int, int]
     one, other = np.eye(len(angles))[list(pair)]
 
     def along(direction: Array) -> float:
-        return differences.second(
-            lambda step: float(np.sum(squares(case.values(inputs, angles + step * direction)))), 0.02
+        return float(
+            differences.second(lambda step: np.sum(squares(case.values(inputs, angles + step * direction))), 0.02)
         )
 
     return (along(one + other) - along(one - other)) / 4

@@ -43,8 +43,8 @@ def of_cirq(circuit: cirq.Circuit, rows: Array, qubits: list[cirq.Qid] | None = 
     return np.array([each.final_state_vector(qubit_order=qubits or cirq.QubitOrder.DEFAULT) for each in resolved])
 
 
-@pytest.mark.parametrize("many", [1, 2, 3, 4, 5, 9, 14, 17])
-@pytest.mark.parametrize("batch", [0, 1, 3, 17])
+@pytest.mark.parametrize("many", [1, 2, 3, 5, 9, 14])
+@pytest.mark.parametrize("batch", [0, 1, 17])
 def test_states_are_those_of_cirq(many: int, batch: int) -> None:
     circuit, rows = circuit_on(cirq.LineQubit.range(many)), rows_of(min(batch, 3) if many > 10 else batch)
 

@@ -14,19 +14,8 @@ from tests.trainer.processes import REPOSITORY
 def test_the_simulator_in_pytorch(part: str) -> None:
     if not PYTHON.exists():
         skip_or_fail("PyTorch is not here: make .venv-torch/installed")
-    command = [
-        str(PYTHON),
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "ignore::FutureWarning",
-        f"tests/torch/{part}.py",
-    ]
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::FutureWarning"]
+    command = [str(PYTHON), "-m", "pytest", *options, f"tests/torch/{part}.py"]
 
     ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 

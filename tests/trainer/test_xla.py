@@ -164,3 +164,11 @@ def test_without_the_library_there_are_no_calls_and_the_log_says_why(
     (sentence,) = caplog.messages
     assert sentence.startswith("JAX calls the engine through Python, because XLA cannot call it: ")
     assert str(tmp_path / "libqtj_xla.so") in sentence
+
+
+def test_the_simulator_imports_no_framework() -> None:
+    program = (
+        "import sys, qtj_simulator, qtj_simulator.expectation;"
+        "print(sorted({'jax', 'pennylane', 'tensorflow', 'torch'} & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"

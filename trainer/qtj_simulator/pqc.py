@@ -12,8 +12,7 @@ import tf_keras
 from qtj_simulator.engines import EngineDevice, EngineName, Precision
 from qtj_simulator.fused.device import NoGpuError, chosen_device
 from qtj_simulator.fused.gates import UnsupportedError
-from qtj_simulator.fused.op import FusedOp
-from qtj_simulator.fused.op_on_card import FusedOpOnCard, operation_for
+from qtj_simulator.fused.op import FusedOp, FusedOpOnCard, operation_for
 from qtj_simulator.initial_angles import Learned
 from qtj_simulator.specification import Readouts, Specification, Symbols, specified
 

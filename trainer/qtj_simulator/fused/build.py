@@ -25,8 +25,8 @@ CALLS = SOURCES / "libqtj_xla.so"
 _FACES = {OPERATIONS.name: "op.c", CALLS.name: "call.c"}
 
 _COMMON = (
-    "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "budget", "memory",
-    "room", "pages", "free", "pool", "trajectories", "trajectory_branches", "trajectory_usual", "forms",
+    "circuit", "engine", "curvature", "walk", "angles", "algebra", "pieces", "program", "file", "memory", "room",
+    "pool", "trajectories", "trajectory_branches", "trajectory_usual", "forms",
 )  # fmt: skip
 _OF_A_WIDTH = {"sweep": (32, 64), "trajectory_lanes": (32,)}
 """What depends on the width of a vector, and the bits of its numbers."""

@@ -41,7 +41,6 @@ _CIRCUIT = ctypes.c_void_p
 
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "qtj_lanes": (ctypes.c_int, [ctypes.c_char_p]),
-    "qtj_variant": (ctypes.c_char_p, [ctypes.c_char_p]),
     "qtj_multiply_add": (ctypes.c_double, [ctypes.c_char_p, ctypes.c_long]),
     "qtj_use_threads": (None, [ctypes.c_int]),
     "qtj_open": (

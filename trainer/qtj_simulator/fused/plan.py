@@ -36,7 +36,6 @@ __all__ = [
     "block_nodes",
     "by_layers",
     "fused_circuit",
-    "make_plan",
     "state_circuit",
 ]
 
@@ -236,23 +235,6 @@ def state_circuit(asked: Specification, qubits: Sequence[cirq.Qid]) -> FusedCirc
         UnsupportedError: If the engine does not support the circuit.
     """
     return _fused(asked, qubits, is_state=True)
-
-
-def make_plan(asked: Specification, tuning: Tuning) -> Plan:
-    """Plans a circuit for one processor and batch.
-
-    Args:
-        asked: The circuit, its readouts and symbols.
-        tuning: The processor and the batch the plan is for.
-
-    Returns:
-        The plan.
-
-    Raises:
-        UnsupportedError: If the engine does not support the circuit.
-        ValueError: If it has too many qubits, or a readout is not Hermitian.
-    """
-    return fused_circuit(asked).plan(tuning)
 
 
 def _fused(asked: Specification, order: Sequence[cirq.Qid], *, is_state: bool) -> FusedCircuit:

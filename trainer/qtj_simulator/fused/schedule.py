@@ -215,13 +215,10 @@ def _first_layout(edges: Sequence[Edge], tiles: Sequence[Tile[N]], once: int, sh
     The others have low bits if most passes have them, or the first ones, so that tiles lie in memory in long runs. The
     passes that are done `once` do not count for this.
     """
-
-    def stays(qubit: int) -> int:
-        return next((index for index, (tile, _) in enumerate(tiles) if qubit not in tile), len(tiles))
-
-    longest = sorted(tiles[0][0], key=lambda qubit: (-stays(qubit), qubit))
-    enough = stays(longest[shape.lane_bits - 1]) if shape.lane_bits else 0
-    candidates = [qubit for qubit in longest if stays(qubit) >= enough]
+    sets = [tile for tile, _ in tiles]
+    longest = sorted(tiles[0][0], key=lambda qubit: (-_stay(qubit, sets), qubit))
+    enough = _stay(longest[shape.lane_bits - 1], sets) if shape.lane_bits else 0
+    candidates = [qubit for qubit in longest if _stay(qubit, sets) >= enough]
     effort = _Effort.of(edges)
     lanes = min(islice(combinations(candidates, shape.lane_bits), _MANY), key=effort.with_lanes)
     others = [qubit for qubit in range(shape.qubits) if qubit not in lanes]
@@ -270,4 +267,5 @@ def _swaps(layout: Layout, tile: set[int], following: Sequence[set[int]]) -> tup
 
 
 def _stay(qubit: int, following: Sequence[set[int]]) -> int:
+    """How many of the tiles have a qubit before the first that has not."""
     return next((index for index, tile in enumerate(following) if qubit not in tile), len(following))

@@ -10,8 +10,7 @@ from qtj_simulator.fused.blocks import Block, Fusion
 from qtj_simulator.fused.gates import Gate
 from qtj_simulator.fused.reading import elementary
 from qtj_simulator.fused.shape import FEWEST_QUBITS
-from qtj_simulator.noise.channels import Channel, channel_of
-from qtj_simulator.noise.merging import commute, composed
+from qtj_simulator.noise.channels import Channel, channel_of, commute, composed
 from qtj_simulator.operations import parameter_names, parts_of, plain, resolved
 from qtj_simulator.specification import Readout
 
@@ -107,6 +106,16 @@ def noisy_circuit(circuit: cirq.AbstractCircuit, readouts: tuple[Readout, ...]) 
     return NoisyCircuit(number, _noticed(_steps(circuit, number), {number[qubit] for qubit in measured}))
 
 
+def _noticed(steps: Sequence[Step], measured: set[int]) -> tuple[Step, ...]:
+    """The steps in the causal cone of what is measured: the others, channels too, change no value there."""
+    cone, noticed = set(measured), list[Step]()
+    for step in reversed(steps):
+        if not cone.isdisjoint(step.qubits):
+            cone.update(step.qubits)
+            noticed.append(step)
+    return tuple(noticed[::-1])
+
+
 def _steps(circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]) -> tuple[Step, ...]:
     made = _Growing(max(len(number), FEWEST_QUBITS))
     for operation in _opened(circuit.all_operations()):
@@ -117,16 +126,6 @@ def _steps(circuit: cirq.AbstractCircuit, number: Mapping[cirq.Qid, int]) -> tup
             channel = channel_of(operation)
             made.add_channel(channel, tuple(number[qubit] for qubit in channel.qubits))
     return tuple(made.steps())
-
-
-def _noticed(steps: Sequence[Step], measured: set[int]) -> tuple[Step, ...]:
-    """The steps in the causal cone of what is measured: the others, channels too, change no value there."""
-    cone, noticed = set(measured), list[Step]()
-    for step in reversed(steps):
-        if not cone.isdisjoint(step.qubits):
-            cone.update(step.qubits)
-            noticed.append(step)
-    return tuple(noticed[::-1])
 
 
 @dataclass(frozen=True, slots=True)

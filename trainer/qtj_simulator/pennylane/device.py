@@ -27,8 +27,19 @@ from qtj_simulator.engines import Precision
 from qtj_simulator.expectation import expectation_engine
 from qtj_simulator.fused.engine import Engine
 from qtj_simulator.fused.gates import UnsupportedError
-from qtj_simulator.pennylane.circuits import Circuit, Form, Tape, is_known, known_gates, read
-from qtj_simulator.pennylane.observables import Paulis, are_pauli_sums, has_trainable_factors, observed, readout
+from qtj_simulator.pennylane.circuits import (
+    Circuit,
+    Form,
+    Paulis,
+    Tape,
+    are_pauli_sums,
+    has_trainable_factors,
+    is_known,
+    known_gates,
+    observed,
+    read,
+    readout,
+)
 from qtj_simulator.states import StateEngine, state_engine
 
 __all__ = ["SimulatorDevice"]

@@ -3,8 +3,7 @@
     compiler   the kernels in `native/`, compiled by NVRTC
     driver     the CUDA driver: a card, its memory, its kernels, and what they are given
     tables     where everything is in a packed program; angles from symbols, and back
-    room       the memory that an engine holds, and how many examples fit
-    engine     values and gradients of one plan
+    engine     values and gradients of one plan; the memory that it holds, and how many examples fit
     trust      a card is compared with the processor before its first use
     choice     the processor or a card, as the user asked
 

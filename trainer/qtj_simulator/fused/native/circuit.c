@@ -36,11 +36,6 @@ EXPORT int qtj_lanes(const char *variant) {
     return v ? v->lanes : 0;
 }
 
-EXPORT const char *qtj_variant(const char *variant) {
-    const Variant *v = find_variant(variant);
-    return v ? v->name : "";
-}
-
 EXPORT double qtj_multiply_add(const char *variant, long rounds) {
     const Variant *v = find_variant(variant);
     return v ? v->multiply_add(rounds) : 0;

@@ -3,12 +3,12 @@
 #include "engine.h"
 #include "algebra.h"
 #include "angles.h"
-#include "budget.h"
 #include "memory.h"
 #include "pieces.h"
 #include "pool.h"
 #include "program.h"
 #include "qtj.h"
+#include "room.h"
 #include "walk.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* The bytes of a plan, as packed.py writes them, little-endian:
+/* The bytes of a plan, as program.py writes them, little-endian:
  *
  *   "QTJP", version, CRC-32 of all that follows: each 4 bytes
  *   how many constants, how many programs, how many integers each program has: each 4 bytes

@@ -23,7 +23,6 @@ extern const char QTJ_NO_MEMORY[]; /* how each sentence begins that more memory 
 /* Names of variants are instruction sets, for states in single precision: "avx512", "avx2", "baseline"; and in double
  * precision: "avx512_double", ... The fastest ones that run here are "" and "double". */
 int qtj_lanes(const char *variant); /* numbers in a vector; 0 if it does not run here */
-const char *qtj_variant(const char *variant);
 double qtj_multiply_add(const char *variant, long rounds);
 
 /* Threads of circuits that ask for 0. 0: $OMP_NUM_THREADS, or the processors that this process may use. */

@@ -1,10 +1,9 @@
 /* Checks the program of noisy circuits, and divides their trajectories over threads. */
 #include "trajectories.h"
-
-#include "budget.h"
 #include "engine.h"
 #include "pool.h"
 #include "qtj.h"
+#include "room.h"
 #include "trajectory_branches.h"
 #include "trajectory_usual.h"
 

@@ -3,7 +3,6 @@
 #include "walk.h"
 #include "algebra.h"
 #include "angles.h"
-#include "budget.h"
 #include "memory.h"
 #include "pieces.h"
 #include "pool.h"

@@ -24,7 +24,8 @@ from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.trim import trimmed
 from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.manifest import Manifest
-from qtj_operator.manifests.pod import probe_pod, replica_pod
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.probe import probe_pod
 from tests.controller.api_objects import connected, pod, service
 from tests.controller.test_reflector import LABELS, SERVICES, watching
 from tests.controller.waiting import soon

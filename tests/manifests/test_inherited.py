@@ -9,7 +9,8 @@ from qtj_operator.api.job import Job
 from qtj_operator.api.names import LABEL_JOB, LABEL_QUEUE
 from qtj_operator.manifests.inference import inference_job
 from qtj_operator.manifests.manifest import Manifest
-from qtj_operator.manifests.pod import probe_pod, replica_pod
+from qtj_operator.manifests.pod import replica_pod
+from qtj_operator.manifests.probe import probe_pod
 from qtj_operator.manifests.queueing import native_pod_group, pod_group
 from qtj_operator.manifests.service import replica_service
 from qtj_operator.manifests.tensorboard import BUILT, deployment_spec, tensorboard_deployment, tensorboard_service

@@ -15,7 +15,8 @@ from qtj_operator.api.status import WeightsStatus
 from qtj_operator.api.template import read_template
 from qtj_operator.controller.parse import parse_pod
 from qtj_operator.manifests.inference import inference_job
-from qtj_operator.manifests.pod import pod_template, probe_pod, replica_pod
+from qtj_operator.manifests.pod import pod_template, replica_pod
+from qtj_operator.manifests.probe import probe_pod
 from qtj_trainer.replica.replica import Replica
 from qtj_trainer.replica.signals import Stop
 from tests.jobs import JOB_UID, a_container, a_job, a_template

@@ -26,7 +26,7 @@ from qtj.local.program import TRAINER, ProcessSpec, base_environment, confined
 from qtj_contract import Env
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.controller.client import Object
-from qtj_operator.manifests.tf_config import PROCESS_GROUP
+from qtj_operator.manifests.process_group import PROCESS_GROUP
 
 __all__ = ["MARK", "Child", "ForkServer", "fork_server_for", "new_mark"]
 

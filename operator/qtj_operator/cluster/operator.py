@@ -13,6 +13,7 @@ from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
+from qtj_operator.cluster.garbage import short_collections
 from qtj_operator.cluster.leader import lead
 from qtj_operator.cluster.scope import Scope, Shared, check_installed, until_one_ends
 from qtj_operator.cluster.server import serve
@@ -89,7 +90,8 @@ async def run_operator(settings: Settings) -> None:
     of_scopes = zip(spaces or (None,), queues, of_studies, strict=True)
     scopes = [Scope(name, queue, trials, shared) for name, queue, trials in of_scopes]
     try:
-        await _run(client, metrics, settings, scopes)
+        with short_collections():
+            await _run(client, metrics, settings, scopes)
     finally:
         await client.close()
 

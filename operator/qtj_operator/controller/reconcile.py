@@ -15,7 +15,8 @@ from qtj_operator.controller.act import JobChanged, act, always
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
-from qtj_operator.controller.last_events import with_killed, with_told
+from qtj_operator.controller.killed import with_killed
+from qtj_operator.controller.last_events import with_told
 from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe, with_namespace, with_nodes

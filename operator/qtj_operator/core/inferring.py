@@ -1,22 +1,16 @@
-"""Inference, after training. One whose result was lost runs again, a few times.
-
-The result is in the termination message of its pod. The pod may be gone before that was read, for example while no
-operator runs, or the whole Job. The operator may not read the artifacts, where the program may have stored its result.
-"""
+"""Inference, after training."""
 
 from datetime import datetime, timedelta
 
-from qtj_contract import Env, TerminationMessage
-from qtj_contract.digits import in_digits
-from qtj_contract.inference_result import result_uri
 from qtj_operator.api import conditions
 from qtj_operator.api.conditions import Fact, Reason
-from qtj_operator.api.names import inference_name
 from qtj_operator.api.run_policy import CleanPodPolicy
 from qtj_operator.api.spec import Inference
 from qtj_operator.api.status import InferencePhase, InferenceStatus, WeightsStatus
-from qtj_operator.core.change import KEEP, Report, StatusChange
+from qtj_operator.core.change import Report, StatusChange
 from qtj_operator.core.decision import Act, Action, Create, Delete, Kind, Move, Verdict, Wait, act_or_wait, earliest
+from qtj_operator.core.inference_end import inference_complete, inference_done, inference_failed
+from qtj_operator.core.inference_lost import RESULT_LOST, inference_lost
 from qtj_operator.core.inference_run import InferenceRun
 from qtj_operator.core.invalid_spec import invalid_inference
 from qtj_operator.core.observed import Observed
@@ -25,38 +19,7 @@ from qtj_operator.core.removal import is_lost, lingering, removal
 from qtj_operator.core.slow_start import slow_start
 from qtj_operator.manifests.inference import inference_job, inference_run
 
-__all__ = ["inference_failed", "inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
-
-_MOST_RESTARTS = 5
-
-_RESULT_LOST = conditions.not_complete(
-    Reason.INFERRING, "inference has ended, and its pod is gone before its result was read: it runs again"
-)
-
-
-def _inference_lost(seen: Observed, known: InferenceStatus) -> Move | None:
-    """Counts that a Job which ran is gone; after some times, the job fails.
-
-    A Job that the operator removes itself is not on record as running, unless its result was lost.
-    """
-    if known.phase != InferencePhase.RUNNING:
-        return None
-    name, count = inference_name(seen.job.name), (known.restarts or 0) + 1
-    if count > _MOST_RESTARTS:
-        return inference_failed(_always_gone(seen, name, count), known)
-    again = InferenceStatus(phase=InferencePhase.PENDING, run=known.run, restarts=count)
-    why = f"{name} or its pod was gone before its result was read, and runs again ({count} of {_MOST_RESTARTS} times)"
-    return Move(StatusChange(inference=again), conditions=(conditions.not_complete(Reason.INFERRING, why),))
-
-
-def _always_gone(seen: Observed, name: str, count: int) -> str:
-    weights = seen.job.status.weights
-    stored = f", or look at {result_uri(weights.uri)}, where the trainer stores its result" if weights else ""
-    return (
-        f"{name} or its pod was gone {count} times before its result was read: find out who deletes them, "
-        f"then qtj retry {seen.job.name}{stored}"
-    )
-
+__all__ = ["inference_stopped", "inference_to_repeat", "inferring", "wanted_run"]
 
 _POD_EXPECTED = timedelta(seconds=30)
 """How long the status waits for the pod of a new inference Job before it reports that there is none."""
@@ -104,7 +67,7 @@ def _infer(seen: Observed, inference: Inference, now: datetime) -> Verdict:
     known = _record(seen, inference_run(inference, seen.job.status.weights))
     current = seen.inference
     if current is None:
-        return _known(seen, known.run) or _inference_lost(seen, known) or _start(seen, known, inference)
+        return _known(seen, known.run) or inference_lost(seen, known) or _start(seen, known, inference)
     if current.run != known.run:
         return _replaced(known, current)
     return _ended(seen, known, current, inference) or _goes_on(seen, known, current, now)
@@ -113,9 +76,9 @@ def _infer(seen: Observed, inference: Inference, now: datetime) -> Verdict:
 def _ended(seen: Observed, known: InferenceStatus, current: InferenceRun, inference: Inference) -> Verdict | None:
     """Records how it ended, if it has; without the result it has to run again."""
     if current.lost_result:
-        return _running(known, *_removed(current), fact=_RESULT_LOST)  # it counts when it is gone
+        return _running(known, *_removed(current), fact=RESULT_LOST)  # it counts when it is gone
     if current.done:
-        return _inference_done(known, current)
+        return inference_done(known, current)
     return _given_up(seen, current, inference) if current.given_up else None
 
 
@@ -137,7 +100,7 @@ def _known(seen: Observed, run: str) -> Move | None:
     recorded = seen.job.status.inference
     if recorded is None or recorded.run != run or recorded.phase != InferencePhase.COMPLETE:
         return None
-    return Move(conditions=(_inference_complete(recorded),))
+    return Move(conditions=(inference_complete(recorded),))
 
 
 def _start(seen: Observed, known: InferenceStatus, inference: Inference) -> Verdict:
@@ -232,43 +195,3 @@ def _replaced(known: InferenceStatus, current: InferenceRun, *actions: Action) -
 def _pending(known: InferenceStatus, reason: Reason, why: str) -> Wait:
     facts = (conditions.not_complete(reason, why),)
     return Wait(report=_report(known, InferencePhase.PENDING), conditions=facts)
-
-
-_NO_METRICS = "its program reported no metrics: they are in its log, or use Program.report to have them here"
-_CUT = "its termination message was cut"
-
-
-def _inference_done(known: InferenceStatus, current: InferenceRun) -> Move:
-    """Completes the job with what the program reported."""
-    message = (current.result.message if current.result else None) or TerminationMessage()
-    status = InferenceStatus(
-        phase=InferencePhase.COMPLETE,
-        run=known.run,
-        metrics=dict(message.metrics) or None,
-        result=message.result,
-        restarts=known.restarts,
-    )
-    change = StatusChange(inference=status, report=message.report or KEEP)
-    return Move(change, conditions=(_inference_complete(status, is_cut=message.is_cut),))
-
-
-def _inference_complete(result: InferenceStatus, *, is_cut: bool = False) -> Fact:
-    """Returns that the job is complete, with its metrics, or why there are none."""
-    metrics = sorted((result.metrics or {}).items())
-    shown = ", ".join(f"{name} {in_digits(value)}" for name, value in metrics)
-    if is_cut:
-        shown = f"{_CUT}, and {_where(result)}"
-    return conditions.complete(Reason.INFERENCE_DONE, f"inference is done: {shown or _NO_METRICS}")
-
-
-def _where(result: InferenceStatus) -> str:
-    """Returns where metrics are that a message has lost, or how to keep them."""
-    if result.result:
-        return f"all metrics are in {result.result}"
-    return f"its metrics are lost: write at most ${Env.TERMINATION_LIMIT} bytes"
-
-
-def inference_failed(why: str, known: InferenceStatus) -> Move:
-    """Fails the job."""
-    status = InferenceStatus(phase=InferencePhase.FAILED, run=known.run, restarts=known.restarts)
-    return Move(StatusChange(inference=status), conditions=(conditions.failed(Reason.INFERENCE_FAILED, why),))

@@ -26,7 +26,7 @@ from qtj_operator.core.observed import Observed
 from qtj_operator.core.pod import EndedBy, Pod
 from qtj_operator.core.removal import removal
 from qtj_operator.core.scaled_down import rescaled
-from qtj_operator.manifests.pod import probe_pod
+from qtj_operator.manifests.probe import probe_pod
 
 __all__ = ["next_scale_up", "scaled_up"]
 

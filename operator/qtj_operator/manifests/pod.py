@@ -1,30 +1,23 @@
-"""The pod of one replica, and what every pod gets in addition to the user's template.
-
-Among that are safe defaults for security contexts, which never contradict what the author of the template wrote. They
-meet the "restricted" Pod Security Standard. An author who asks for more gets no default that forbids it, at the
-level of the pod or of the container: the API server refuses `allowPrivilegeEscalation: false` beside `privileged: true`
-or CAP_SYS_ADMIN (`ValidateSecurityContext` in pkg/apis/core/validation, Kubernetes 1.34), the kubelet starts no
-container as root with `runAsNonRoot: true` (`verifyRunAsNonRoot` in pkg/kubelet/kuberuntime), and root without
-capabilities cannot change the owner of a file. The image of a privileged container usually runs as root.
-"""
+"""The pod of one replica, and what every pod gets in addition to the user's template."""
 
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
 
 from qtj_contract import TERMINATION_MESSAGE_PATH, Env, message_limit
 from qtj_operator.api.job import METRICS_PORT, Job, ReplicaId, main_container
-from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_PROBE, LABEL_ROLE, replica_name
+from qtj_operator.api.names import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, replica_name
 from qtj_operator.api.spec import Circuit
 from qtj_operator.api.template import CLUSTER_DNS_ON_HOST, Container, PodSpec, PodTemplate, Port
 from qtj_operator.manifests.inherited import inherited
 from qtj_operator.manifests.manifest import Manifest, metadata
+from qtj_operator.manifests.process_group import process_group
 from qtj_operator.manifests.queueing import queueing
+from qtj_operator.manifests.security import container_security, pod_security
 from qtj_operator.manifests.service import replica_ports
-from qtj_operator.manifests.tf_config import process_group, tf_config_variable
+from qtj_operator.manifests.tf_config import tf_config_variable
 
-__all__ = ["circuit_environment", "job_environment", "pod_template", "probe_pod", "replica_pod"]
+__all__ = ["circuit_environment", "job_environment", "pod_template", "replica_pod"]
 
 
 def replica_pod(job: Job, replica: ReplicaId, attempt: int, *, native: bool = False) -> Manifest:
@@ -122,7 +115,7 @@ def pod_template(template: PodTemplate, environment: Mapping[str, str]) -> Manif
     spec.setdefault("automountServiceAccountToken", False)
     if read.on_host_network and spec.get("dnsPolicy") is None:
         spec["dnsPolicy"] = CLUSTER_DNS_ON_HOST
-    spec["securityContext"] = _pod_security(read)
+    spec["securityContext"] = pod_security(read)
     limit = message_limit(len(read.init_containers) + len(read.containers))
     environment = {**environment, Env.TERMINATION_LIMIT: str(limit)}
     for field, containers in (("initContainers", read.init_containers), ("containers", read.containers)):
@@ -133,7 +126,7 @@ def pod_template(template: PodTemplate, environment: Mapping[str, str]) -> Manif
 
 def _container(container: Container, pod: PodSpec, environment: Mapping[str, str]) -> Manifest:
     built = deepcopy(dict(container.written))
-    built["securityContext"] = _container_security(container, pod)
+    built["securityContext"] = container_security(container, pod)
     built.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
     built["env"] = _variables(container, environment)
     return built
@@ -161,65 +154,3 @@ def _ports(theirs: Sequence[Port], ours: Mapping[str, int]) -> Sequence[Manifest
             if port not in numbers
         ),
     ]
-
-
-_ROOT = 0
-_SYS_ADMIN = {"SYS_ADMIN", "CAP_SYS_ADMIN"}
-
-
-def _pod_security(pod: PodSpec) -> Manifest:
-    """Returns the security context of a pod."""
-    as_root = pod.security_context.get("runAsUser") == _ROOT
-    non_root: Manifest = {} if as_root else {"runAsNonRoot": True}
-    return _completed(pod.security_context, {**non_root, "seccompProfile": {"type": "RuntimeDefault"}})
-
-
-def _container_security(container: Container, pod: PodSpec) -> Manifest:
-    """Returns the security context of a container."""
-    theirs = container.security_context
-    privileged, as_root = theirs.get("privileged") is True, container.runs_as_root(pod)
-    defaults: Manifest = {}
-    if not privileged and not _adds_sys_admin(theirs):
-        defaults["allowPrivilegeEscalation"] = False
-    if not privileged and not as_root:
-        defaults["capabilities"] = {"drop": ["ALL"]}
-    may_be_root = as_root or (privileged and "runAsUser" not in theirs)
-    if may_be_root and "runAsNonRoot" not in pod.security_context:
-        defaults["runAsNonRoot"] = False
-    return _completed(theirs, defaults)
-
-
-def _adds_sys_admin(context: Mapping[str, Any]) -> bool:
-    capabilities = context.get("capabilities")
-    added = capabilities.get("add") if isinstance(capabilities, Mapping) else None
-    return isinstance(added, list) and any(name in _SYS_ADMIN for name in added if isinstance(name, str))
-
-
-def _completed(theirs: Mapping[str, Any], defaults: Mapping[str, Any]) -> Manifest:
-    missing = {name: value for name, value in defaults.items() if name not in theirs}
-    return {**deepcopy(dict(theirs)), **missing}
-
-
-_PROGRAM = ("args", "env", "envFrom", "lifecycle", "livenessProbe", "ports", "readinessProbe", "startupProbe")
-"""What belongs to the program of a container. The rest decides where its pod fits: resources, devices, volumes."""
-
-
-def probe_pod(job: Job, replica: ReplicaId, attempt: int) -> Manifest:
-    """Returns a pod that the scheduler places like that of a replica.
-
-    None of the user's programs runs in it, because a replica that starts would connect to peers that train. It is
-    deleted as soon as it has a node. So it does not matter how `true` ends, or whether the image has it.
-    """
-    pod = replica_pod(job, replica, attempt)
-    pod["metadata"]["labels"][LABEL_PROBE] = "true"
-    spec = pod["spec"]
-    spec["terminationGracePeriodSeconds"] = 1
-    for field in ("initContainers", "containers"):
-        if field in spec:
-            spec[field] = [_idle(container) for container in spec[field]]
-    return pod
-
-
-def _idle(container: Manifest) -> Manifest:
-    kept = {field: value for field, value in container.items() if field not in _PROGRAM}
-    return {**kept, "command": ["true"]}

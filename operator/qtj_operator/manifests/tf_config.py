@@ -1,14 +1,9 @@
-"""How processes find each other: by TF_CONFIG, and by the variables that PyTorch reads.
+"""TF_CONFIG: the members of the cluster, and which of them this replica is.
 
-Source of TF_CONFIG: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". With the strategy
-MultiWorkerMirrored, a worker alone gets one as well: programs written for several workers read it without asking
-whether it is there. With Mirrored and None, nothing needs one of a worker alone, and tf.estimator (until TensorFlow
-2.15) refuses each cluster without a chief (`_validate_task_type_and_task_id` in run_config.py). TFJob sets none for one
-replica either.
-
-`torch.distributed.init_process_group()` reads the others. Source: PyTorch, "Distributed communication package",
-environment variable initialization. Rank 0 listens at the address. It is the leader, and its port is that of TF_CONFIG:
-a program uses one of the two. A worker alone gets them as well, as a group of one.
+Source: the multi-worker guide of TensorFlow, "TF_CONFIG environment variable". With the strategy MultiWorkerMirrored, a
+worker alone gets one as well: programs written for several workers read it without asking whether it is there. With
+Mirrored and None, nothing needs one of a worker alone, and tf.estimator (until TensorFlow 2.15) refuses each cluster
+without a chief (`_validate_task_type_and_task_id` in run_config.py). TFJob sets none for one replica either.
 """
 
 import json
@@ -19,7 +14,7 @@ from qtj_operator.api.job import GRPC_PORT, Job, ReplicaId
 from qtj_operator.api.names import Role, replica_host
 from qtj_operator.api.spec import Strategy
 
-__all__ = ["PROCESS_GROUP", "process_group", "tf_config", "tf_config_variable"]
+__all__ = ["tf_config", "tf_config_variable"]
 
 _ALONE = {Strategy.MIRRORED, Strategy.NONE}
 
@@ -56,24 +51,3 @@ def _cluster(name: str, namespace: str, sizes: tuple[tuple[Role, int], ...], *, 
         for role, size in sizes
     }
     return json.dumps(hosts, sort_keys=True)
-
-
-PROCESS_GROUP = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"})
-"""The names of the variables. PyTorch reads them when a group is made, not when it is imported."""
-
-_RANKED = (Role.CHIEF, Role.WORKER)
-
-
-def process_group(job: Job, replica: ReplicaId) -> dict[str, str]:
-    """Returns the variables of a chief or worker. Other replicas compute no gradients, and get none."""
-    if replica.role not in _RANKED:
-        return {}
-    counts = {role: spec.count for role, spec in job.spec.replica_specs if role in _RANKED}
-    before = counts.get(Role.CHIEF, 0) if replica.role == Role.WORKER else 0
-    leader = job.leader
-    return {
-        "MASTER_ADDR": replica_host(job.name, job.namespace, leader.role, leader.index, shared=job.shares_service),
-        "MASTER_PORT": str(GRPC_PORT),
-        "RANK": str(before + replica.index),
-        "WORLD_SIZE": str(sum(counts.values())),
-    }

@@ -22,7 +22,7 @@ _TURNS = (cirq.rx, cirq.ry, cirq.rz)
 
 def circuit(qubits: int, angles: Sequence[float | sympy.Symbol]) -> cirq.Circuit:
     """Layers of rotations about random axes and of CZ between neighbours; an angle for each rotation."""
-    line, chance, made = cirq.LineQubit.range(qubits), random.Random(1), cirq.Circuit()  # noqa: S311
+    line, chance, made = cirq.LineQubit.range(qubits), random.Random(1), cirq.Circuit()
     for layer in range(0, len(angles), qubits):
         turns = zip(line, angles[layer : layer + qubits], strict=True)
         made.append(chance.choice(_TURNS)(angle)(qubit) for qubit, angle in turns)

@@ -76,7 +76,7 @@ class Cluster:
     def __init__(self, *, elastic: bool, every: float | None, times: Times, seed: int) -> None:
         self.now = datetime(2030, 1, 1, tzinfo=UTC)
         self.course = Course()
-        self._times, self._every, self._random = times, every, random.Random(seed)  # noqa: S311  no secret
+        self._times, self._every, self._random = times, every, random.Random(seed)
         self._store = ClusterStore(lambda: self.now, self._changed)
         self._reconciler = Reconciler(MemoryClient(self._store), NoProgress(), lambda: self.now)
         self._due, self._is_new = self.now, True

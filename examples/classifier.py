@@ -59,7 +59,7 @@ def layers(weights: list[sympy.Symbol]) -> cirq.Circuit:
     made, weight = cirq.Circuit(), iter(weights)
     for _ in range(given.layers):
         made += [turn(next(weight))(qubit) for qubit in line for turn in (cirq.ry, cirq.rz)]
-        made += [cirq.CZ(a, b) for a, b in zip(line, line[1:])]  # noqa: RUF007, B905  neighbours
+        made += [cirq.CZ(a, b) for a, b in zip(line, line[1:])]
     return made + [cirq.ry(next(weight))(qubit) for qubit in line]
 
 

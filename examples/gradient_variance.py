@@ -34,7 +34,7 @@ def circuit() -> cirq.Circuit:
     for _ in range(given.layers):
         axes = draw.choice([cirq.X, cirq.Y, cirq.Z], given.qubits)
         made += [axis(qubit) ** next(angle) for axis, qubit in zip(axes, line, strict=True)]
-        made += [cirq.CZ(a, b) for a, b in zip(line, line[1:])]  # noqa: RUF007, B905  neighbours
+        made += [cirq.CZ(a, b) for a, b in zip(line, line[1:])]
     return made
 
 

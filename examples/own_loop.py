@@ -41,7 +41,7 @@ def folder(uri: str) -> Path:
 
 def examples(seed: str) -> list[tuple[float, float]]:
     """Draws points of the line y = 3 x + 1."""
-    draw = random.Random(seed)  # noqa: S311  no secret
+    draw = random.Random(seed)
     return [(x, 3 * x + 1) for x in (draw.uniform(-1, 1) for _ in range(BATCH))]
 
 

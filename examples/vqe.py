@@ -30,7 +30,7 @@ from qtj_simulator.optimizers import Adam, NaturalGradient, Optimizer, Spsa
 
 STEPS = 40  # of an epoch
 line, names = cirq.LineQubit.range(given.qubits), list(sympy.symbols(f"angle0:{2 * given.layers}"))
-energy = -sum(cirq.Z(a) * cirq.Z(b) for a, b in zip(line, line[1:]))  # noqa: RUF007, B905  neighbours
+energy = -sum(cirq.Z(a) * cirq.Z(b) for a, b in zip(line, line[1:]))
 energy -= given.field * sum(1.0 * cirq.X(qubit) for qubit in line)
 
 
@@ -38,7 +38,7 @@ def circuit() -> cirq.Circuit:
     """Begins in the ground state of the field alone, and turns it by each part of the energy in each layer."""
     made = cirq.Circuit(cirq.H.on_each(*line))
     for bond, field in zip(names[::2], names[1::2], strict=True):
-        made += [cirq.ZZ(a, b) ** bond for a, b in zip(line, line[1:])]  # noqa: RUF007, B905
+        made += [cirq.ZZ(a, b) ** bond for a, b in zip(line, line[1:])]
         made += [cirq.X(qubit) ** field for qubit in line]
     return made
 

@@ -192,7 +192,7 @@ def _checks(port: int, cost: Cost) -> Iterator[None]:
 def _got(url: str) -> bytes | None:
     """Returns what answers; None where nothing does."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  of this machine
+        with urllib.request.urlopen(url, timeout=10) as answer:
             body: bytes = answer.read()
             return body
     except OSError:

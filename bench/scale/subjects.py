@@ -19,7 +19,7 @@ from tools.cluster.paths import REPO
 from tools.cluster.tools import PEER as PEER_TOOLS
 from tools.cluster.tools import PEER_CRD, PEER_ROLE, program
 
-_MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108  where the peer looks for its certificate
+_MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs")  # where the peer looks for its certificate
 _IMAGE = "example.invalid/train:1"
 _CERTIFICATE = "training-operator-webhook-cert"
 _TUNED = ("--kube-api-qps=1000", "--kube-api-burst=2000", "--controller-threads=16")

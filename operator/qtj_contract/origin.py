@@ -49,7 +49,7 @@ class Origin:
         """
         raw = decoded(data)
         if not isinstance(raw, dict):
-            raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
+            raise ValueError("not an object")
         texts = {each.name: raw[each.name] for each in fields(cls) if isinstance(raw.get(each.name), str)}
         versions = raw.get("versions")
         known = versions if isinstance(versions, dict) else {}

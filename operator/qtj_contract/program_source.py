@@ -52,7 +52,7 @@ class ProgramSource:
             ValueError: It is something else.
         """
         if not isinstance(fields, dict):
-            raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
+            raise ValueError("not an object")
         try:
             code, data = ({str(name): str(value) for name, value in fields[each].items()} for each in ("code", "data"))
             return cls(script=str(fields["script"]), code=code, data=data, arguments=[*map(str, fields["arguments"])])

@@ -51,7 +51,7 @@ def programs_from(data: bytes) -> Programs:
     """
     fields = decoded(data)
     if not isinstance(fields, dict):
-        raise ValueError("not an object")  # noqa: TRY004  one error for whatever is wrong with the text
+        raise ValueError("not an object")
     return {str(path): ProgramSource.from_dict(each) for path, each in fields.items()}
 
 

@@ -129,7 +129,7 @@ def fake_api(kubeconfig: Path) -> Iterator[FakeApi]:
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815  the names of the library
+        do_GET = do_POST = do_PATCH = do_DELETE = _handle
 
         def log_message(self, *_: object) -> None:
             pass

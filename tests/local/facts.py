@@ -167,7 +167,7 @@ def _chance() -> list[float]:
 
     import numpy as np
 
-    return [random.random(), float(np.random.random())]  # noqa: NPY002
+    return [random.random(), float(np.random.random())]
 
 
 if __name__ == "__main__":

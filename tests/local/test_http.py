@@ -68,7 +68,7 @@ async def test_only_the_first_of_a_long_body_is_read(server: Answering) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 banana\r\n\r\n"])
 async def test_a_program_that_speaks_no_http_cannot_be_reached(server: Answering, data: bytes) -> None:
-    with pytest.raises(OSError):  # noqa: PT011  whichever of them it is
+    with pytest.raises(OSError):
         await get(server(data), 30)
 
 

@@ -93,7 +93,7 @@ def test_a_run_writes_through_no_link_that_was_planted_in_its_folder(folder: Fol
 def test_what_never_ends_is_no_file_to_read(tmp_path: Path, make: Callable[[Path], object]) -> None:
     make(tmp_path / "record")
 
-    with pytest.raises(OSError):  # noqa: PT011  each has an errno of its own
+    with pytest.raises(OSError):
         read_regular(tmp_path / "record")
 
 

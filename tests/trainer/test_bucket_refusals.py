@@ -39,7 +39,7 @@ class Bucket:
                 self.end_headers()
                 self.wfile.write(b"{}")
 
-            do_POST = do_DELETE = do_GET  # noqa: N815  names of the standard library
+            do_POST = do_DELETE = do_GET
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -29,7 +29,7 @@ def through_json(tree: object, like: object = None) -> Any:
 
 
 def refusal(tree: object, like: object) -> str:
-    with pytest.raises(ValueError) as refused:  # noqa: PT011  its sentence is what is asked for
+    with pytest.raises(ValueError) as refused:
         through_json(tree, like)
     return str(refused.value)
 

@@ -116,7 +116,7 @@ def _run_script(name: str) -> None:
     sys.modules["__main__"] = module
     try:
         code = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
-        exec(code, vars(module))  # noqa: S102  what Python does with a script
+        exec(code, vars(module))  # what Python does with a script
     except BaseException:
         sys.excepthook = functools.partial(_show_error, sys.excepthook)
         raise
@@ -156,7 +156,7 @@ def load(statements: Sequence[str] = ()) -> None:
         patch_tracer()
         for statement in statements:
             with suppress(Exception):
-                exec(statement, {"__name__": "imports"})  # noqa: S102  `ast.unparse` has made it of an import
+                exec(statement, {"__name__": "imports"})  # `ast.unparse` has made it of an import
         for module in () if statements else _MODULES:
             importlib.import_module(module)
 
@@ -166,11 +166,11 @@ def _is_single() -> bool:
     if not (child := os.fork()):
         os._exit(0)
     os.waitpid(child, 0)
-    return len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208
+    return len(os.listdir("/proc/self/task")) == 1
 
 
 def _descriptors() -> set[int]:
-    numbers = map(int, os.listdir("/proc/self/fd"))  # noqa: PTH208
+    numbers = map(int, os.listdir("/proc/self/fd"))
     return {number for number in numbers if _is_open(number)}  # not the one that has read the folder
 
 

@@ -152,17 +152,20 @@ def _spec_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
         for path, what in faults(error):
             if empty and path == ("replicaSpecs",):  # it names the roles that there are not
                 continue
-            if what == NO_SUCH_FIELD:
-                what += _home(path[-1]) or meant(path[-1], _fields(("spec", *path[:-1])))  # noqa: PLW2901
-            elif what == TEXT:
-                what = _wrong_in_quotes(spec, path)  # noqa: PLW2901
-            yield ("spec", *path), what
+            yield ("spec", *path), _helped(spec, path, what)
     inference = spec.get("inference")
     if isinstance(inference, dict) and isinstance(inference.get("template"), dict):
         try:  # not read by the model, because it may be edited until it is used
             read_template(inference["template"])
         except ValidationError as error:
             yield from ((("spec", "inference", "template", *path), what) for path, what in faults(error))
+
+
+def _helped(spec: Mapping[str, Any], path: Path, what: str) -> str:
+    """Returns what is wrong, with what to write instead if that is known."""
+    if what == NO_SUCH_FIELD:
+        return what + (_home(path[-1]) or meant(path[-1], _fields(("spec", *path[:-1]))))
+    return _wrong_in_quotes(spec, path) if what == TEXT else what
 
 
 def _empty_roles(spec: Mapping[str, Any]) -> list[Path]:

@@ -28,7 +28,7 @@ class Answer:
     body: bytes
 
 
-async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None) -> Answer:  # noqa: ASYNC109
+async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None) -> Answer:
     """Sends a GET request.
 
     Args:
@@ -39,10 +39,10 @@ async def get(url: str, timeout: float, headers: Mapping[str, str] | None = None
     Raises:
         OSError: It cannot be reached.
     """
-    return await asyncio.to_thread(_answer, Request(url, headers=dict(headers or {})), timeout)  # noqa: S310  http alone
+    return await asyncio.to_thread(_answer, Request(url, headers=dict(headers or {})), timeout)
 
 
-async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # noqa: ASYNC109
+async def send(method: str, url: str, body: str, timeout: float) -> Answer:
     """Sends a request with JSON. The answer also has the body of a refusal.
 
     Args:
@@ -55,7 +55,7 @@ async def send(method: str, url: str, body: str, timeout: float) -> Answer:  # n
         OSError: It cannot be reached.
     """
     headers = {"Content-Type": "application/json"}
-    request = Request(url, data=body.encode() or None, headers=headers, method=method)  # noqa: S310  http alone
+    request = Request(url, data=body.encode() or None, headers=headers, method=method)
     return await asyncio.to_thread(_answer, request, timeout, _MAX_BYTES)
 
 

@@ -63,7 +63,7 @@ def adopt_orphans() -> None:
 def children_of(parent: int) -> list[int]:
     """Returns the children of a process; none without /proc. Not every kernel has /proc/PID/task/TID/children."""
     try:
-        names = os.listdir("/proc")  # noqa: PTH208
+        names = os.listdir("/proc")
     except OSError:
         return []
     return [int(name) for name in names if name.isdigit() and _parent_of(name) == parent]
@@ -71,7 +71,7 @@ def children_of(parent: int) -> list[int]:
 
 def _parent_of(pid: str) -> int | None:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+        with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[1])  # before it, the program's name may hold anything
     except OSError:
         return None

@@ -15,7 +15,7 @@ NOTHING_THERE = 44
 
 def _copy_file(path: str) -> None:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  the shortest text
+        with open(path, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
     except FileNotFoundError:
         sys.exit(NOTHING_THERE)

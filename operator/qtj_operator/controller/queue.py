@@ -134,7 +134,7 @@ class WorkQueue(Generic[K]):
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         has_news = key in self._news
-        spread = 1 + self._jitter * random.random()  # noqa: S311  nobody gains by guessing it
+        spread = 1 + self._jitter * random.random()
         grown = longest if hung and failures > 1 else min(_FIRST_DELAY * 2.0 ** min(failures - 1, 30), longest)
         delay = max(grown, min(shortest, _LAST_DELAY)) * spread
         self._rest(key, max(_REST_SECONDS, min(shortest, _LAST_DELAY)))

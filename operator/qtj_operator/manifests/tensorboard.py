@@ -45,7 +45,7 @@ BUILT = f"{GROUP}/built"
 
 CONTAINER = "tensorboard"
 
-_TMP, _OWN_VOLUME = "/tmp", "tensorboard-tmp"  # noqa: S108  a volume of this pod alone
+_TMP, _OWN_VOLUME = "/tmp", "tensorboard-tmp"  # a volume of this pod alone
 _VARIABLE = re.compile(r"\$\(([^()]+)\)")
 
 _RELOAD_SECONDS = 15

@@ -117,7 +117,7 @@ def _tiles(nodes: Work[N], shape: Shape, before: set[int] | None = None) -> list
     lanes_of = None if before is None else _as_bits(before)
     best: list[Tile[N]] = []
     for seed in range(_RESTARTS):
-        attempt = _attempt(work, shape, lanes_of, random.Random(seed))  # noqa: S311
+        attempt = _attempt(work, shape, lanes_of, random.Random(seed))
         best = attempt if seed == 0 or len(attempt) < len(best) else best
         if len(best) <= needed:
             break

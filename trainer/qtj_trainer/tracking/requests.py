@@ -72,7 +72,7 @@ class Api:
             RefusedError: The server refuses it.
             UnreachableError: It does not answer.
         """
-        return self._send(urllib.request.Request(f"{self.address}/{path}?{urlencode(query)}"))  # noqa: S310  http(s)
+        return self._send(urllib.request.Request(f"{self.address}/{path}?{urlencode(query)}"))
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Changes something, or searches.
@@ -83,7 +83,7 @@ class Api:
         """
         headers = {"Content-Type": "application/json"}
         url = f"{self.address}/{path}"
-        return self._send(urllib.request.Request(url, json.dumps(body).encode(), headers))  # noqa: S310  http(s)
+        return self._send(urllib.request.Request(url, json.dumps(body).encode(), headers))
 
     def _send(self, request: urllib.request.Request) -> dict[str, Any]:
         if self.authorization:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from qtj.doctor import doctor
-from qtj.doctor.doctor import Finding, Level, run_check, run_doctor
+from qtj.doctor import machine, software
+from qtj.doctor.doctor import run_doctor
+from qtj.doctor.finding import Finding, Level, run_check
 from qtj.local.extras import EXTRAS, install_command, missing
 from qtj_contract.control_groups import usable_processors
 from tests.cli.qtj import qtj
@@ -128,13 +129,13 @@ def test_a_folder_is_written_to_before_it_is_called_fine(folder: Path, name: str
     if prepared == "gone":
         (folder / "here").rmdir()
 
-    assert run_check(name, doctor.MACHINE[name]).level == level
+    assert run_check(name, machine.CHECKS[name]).level == level
 
 
 def test_artifacts_are_tried_by_an_object_that_goes_again(folder: Path) -> None:
     (folder / "file").write_text("")
 
-    fine, wrong = doctor.artifacts("artifacts"), doctor.artifacts("file/below")
+    fine, wrong = software.artifacts("artifacts"), software.artifacts("file/below")
 
     assert (fine.level, wrong.level) == (Level.OK, Level.MISSING)
     assert "cannot write artifacts to" in wrong.message
@@ -157,10 +158,10 @@ def test_an_address_that_a_run_refuses_is_refused_before_anything_is_checked(
 def test_who_trains_in_another_framework_lacks_nothing(
     monkeypatch: pytest.MonkeyPatch, has_trainer: bool, level: Level
 ) -> None:
-    monkeypatch.setattr(doctor, "missing", lambda _: ["tensorflow"])
-    monkeypatch.setattr(doctor, "find_spec", lambda _: object() if has_trainer else None)
+    monkeypatch.setattr(software, "missing", lambda _: ["tensorflow"])
+    monkeypatch.setattr(software, "find_spec", lambda _: object() if has_trainer else None)
 
-    finding = run_check("[trainer]", doctor.CHECKS["[trainer]"])
+    finding = run_check("[trainer]", software.CHECKS["[trainer]"])
 
     assert (finding.level, "tensorflow, needed to train the project's own models" in finding.message) == (level, True)
 
@@ -168,36 +169,36 @@ def test_who_trains_in_another_framework_lacks_nothing(
 def test_tensorflow_without_tensorflow_quantum_is_reported_by_the_check_of_extras_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(doctor, "find_spec", lambda module: None if module == "tensorflow_quantum" else object())
+    monkeypatch.setattr(software, "find_spec", lambda module: None if module == "tensorflow_quantum" else object())
 
-    finding = run_check("TensorFlow", doctor.CHECKS["TensorFlow"])
+    finding = run_check("TensorFlow", software.CHECKS["TensorFlow"])
 
     assert (finding.level, finding.message) == (Level.WARNING, "not checked, without the extra trainer")
 
 
 def test_an_import_that_takes_too_long_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "IMPORT_SECONDS", 0.01)
+    monkeypatch.setattr(software, "IMPORT_SECONDS", 0.01)
 
-    finding = run_check("TensorFlow", doctor.CHECKS["TensorFlow"])
+    finding = run_check("TensorFlow", software.CHECKS["TensorFlow"])
 
     assert (finding.level, finding.message) == (Level.WARNING, "not checked: no answer within 0 s")
     assert "install" not in finding.remedy
 
 
 def test_artifacts_that_do_not_answer_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "WRITE_SECONDS", 0.01)
+    monkeypatch.setattr(software, "WRITE_SECONDS", 0.01)
 
-    finding = doctor.artifacts("artifacts")
+    finding = software.artifacts("artifacts")
 
     assert (finding.level, finding.message) == (Level.MISSING, "artifacts cannot be written to (no answer within 0 s)")
 
 
 def test_an_engine_that_was_not_built_is_named_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = doctor.ENGINE.replace("library()", "library(FILE.with_name('lost.so'))")
-    monkeypatch.setattr(doctor, "ENGINE", lost)
-    monkeypatch.setattr(doctor, "IMPORT_SECONDS", 600.0)  # on a busy machine, the imports take minutes
+    lost = software.ENGINE.replace("library()", "library(FILE.with_name('lost.so'))")
+    monkeypatch.setattr(software, "ENGINE", lost)
+    monkeypatch.setattr(software, "IMPORT_SECONDS", 600.0)  # on a busy machine, the imports take minutes
 
-    line = str(run_check("engine", doctor.CHECKS["engine"]))
+    line = str(run_check("engine", software.CHECKS["engine"]))
 
     assert "the fused engine cannot be loaded: its native library is missing: install a wheel, or run" in line
     assert (line.count("fused.build"), "UnsupportedError" in line) == (1, False)
@@ -208,8 +209,8 @@ def test_only_what_a_run_needs_makes_it_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], level: Level, code: int
 ) -> None:
     finding = Finding("Python", level, "3.9", "install another")
-    monkeypatch.setattr(doctor, "MACHINE", {"Python": lambda: replace(finding, level=Level.OK)})
-    monkeypatch.setattr(doctor, "CHECKS", {"another": lambda: finding})
+    monkeypatch.setattr(machine, "CHECKS", {"Python": lambda: replace(finding, level=Level.OK)})
+    monkeypatch.setattr(software, "CHECKS", {"another": lambda: finding})
     monkeypatch.setattr("qtj.doctor.cluster.cluster", lambda: replace(finding, level=Level.OK))
 
     ended = run_doctor(None, None)

@@ -3,7 +3,8 @@
 import pytest
 from google.cloud import storage
 
-from qtj.doctor.doctor import Level, artifacts
+from qtj.doctor.finding import Level
+from qtj.doctor.software import artifacts
 
 
 def test_a_bucket_is_written_to_and_left_as_it_was(

@@ -8,7 +8,7 @@ import aiohttp
 from kubernetes.aio import client as kubernetes
 
 from qtj.cluster.connection import connected, current_namespace, quiet
-from qtj.doctor.doctor import Finding, Level
+from qtj.doctor.finding import Finding, Level
 from qtj.terminal.text import truncate
 from qtj_operator.api.crd import crd, study_crd
 from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSIONS

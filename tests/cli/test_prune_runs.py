@@ -10,8 +10,8 @@ import pytest
 
 from qtj.local.folder import Folder
 from qtj.local.history import History
-from qtj.runs.attach import stop_run
 from qtj.runs.prune import old_runs, remove_runs
+from qtj.runs.stop import stop_run
 from qtj.terminal.errors import InputError
 from tests.cli.qtj import qtj
 from tests.cli.recorded import found, make_run, recorded

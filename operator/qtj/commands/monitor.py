@@ -103,7 +103,7 @@ def logs(
 
             show_cluster_logs(job_of_cluster(run, namespace), replica, namespace, output, follow=follow)
         else:
-            from qtj.monitor.local_source import show_local_logs
+            from qtj.monitor.local_logs import show_local_logs
 
             show_local_logs(run, replica, artifacts, follow=follow, form=output)
 

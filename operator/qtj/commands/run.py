@@ -286,8 +286,8 @@ def stop(
 ) -> None:
     """Suspend an active run: its programs store a checkpoint, and `qtj run` of its file continues from there."""
     with input_checked():
-        from qtj.runs.attach import stop_run
         from qtj.runs.folders import find_run
+        from qtj.runs.stop import stop_run
 
         print_stdout(stop_run(find_run(run, artifacts), at_once=now))
 

@@ -2,25 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import BinaryIO, TextIO
 
 from qtj.local.activity import activity_in_folder
-from qtj.local.folder import Folder, FolderError
+from qtj.local.folder import FolderError
 from qtj.local.follow import events_of
 from qtj.local.history import INTERRUPTED, History
 from qtj.local.pod_record import recorded_pods
 from qtj.local.progress_log import progress_history
-from qtj.monitor.log_writer import LogWriter, log_filter
 from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
 from qtj.monitor.snapshot import Snapshot, replicas_of
-from qtj.runs.folders import PAGE, RecordedRun, find_run, job_and_folder, jobs_named
+from qtj.runs.folders import PAGE, RecordedRun, find_run, jobs_named
 from qtj.runs.status_text import STOPPING, phase_message
 from qtj.runs.summary import known_progress, shown_phase
 from qtj.runs.timeline import Eta, estimated_left
-from qtj.terminal.errors import InputError
 from qtj.terminal.output_format import OutputFormat
 from qtj_operator.api.status import FINISHED, Phase
 from qtj_operator.controller.client import Object
@@ -30,16 +26,13 @@ __all__ = [
     "LocalSource",
     "show_local_board",
     "show_local_events",
-    "show_local_logs",
     "show_local_status",
-    "write_local_logs",
 ]
 
 _WHY = {
     INTERRUPTED: "qtj run ended before the job did",
     STOPPING.capitalize(): "its programs were asked to end, and have not ended yet",
 }
-_READ_SECONDS = 0.5
 
 
 class LocalSource:
@@ -171,83 +164,3 @@ def show_local_events(run: str | None, artifacts: str | None, form: OutputFormat
         return EventsSeen(events_of(found.folder), datetime.now(UTC), is_over)
 
     asyncio.run(show_events(look, form, f"{found.name} has no events", follow=follow))
-
-
-def show_local_logs(
-    run: str | None, replica: str | None, artifacts: str | None, *, follow: bool, form: OutputFormat | None
-) -> None:
-    """Writes the logs of a run to stdout; see `write_local_logs`.
-
-    Args:
-        run: The name of the run.
-        replica: The replica, with or without its attempt; None for all.
-        artifacts: The value of --artifacts.
-        follow: Whether to wait for more until the run ends.
-        form: The form for programs; None for text.
-
-    Raises:
-        InputError: There are none.
-    """
-    job, folder = job_and_folder(run, artifacts)
-    write_local_logs(job, folder, replica, follow=follow, form=form)
-
-
-def write_local_logs(
-    job: str,
-    folder: Folder,
-    replica: str | None,
-    *,
-    follow: bool = False,
-    form: OutputFormat | None = None,
-    out: TextIO | None = None,
-) -> None:
-    """Writes the logs of a run, by attempt and replica. If there are several, each line begins with a name.
-
-    Args:
-        job: The name of its job.
-        folder: Its folder.
-        replica: The replica, with or without its attempt; None for all.
-        follow: Whether to wait for more until the run ends.
-        form: The form for programs; None for text.
-        out: Where they are written; None for stdout.
-
-    Raises:
-        InputError: There are none.
-    """
-    is_named = log_filter(job, replica)
-
-    def chosen(path: Path) -> bool:
-        return is_named(path.stem)
-
-    if not follow and not any(map(chosen, folder.logs)):
-        known = ", ".join(path.stem for path in folder.logs) or "none"
-        raise InputError(f"{folder.path} has no log of {replica or 'any replica'}: there are {known}")
-    writer = LogWriter(named=follow or sum(map(chosen, folder.logs)) > 1, form=form, out=out)
-    _write(folder, chosen, writer, follow=follow)
-
-
-def _write(folder: Folder, chosen: Callable[[Path], bool], writer: LogWriter, *, follow: bool) -> None:
-    positions: dict[Path, int] = {}  # not open files: there may be more logs than a process may open files
-    while True:
-        last = not follow or not folder.is_active
-        for path in filter(chosen, folder.logs):
-            with path.open("rb") as file:
-                file.seek(positions.get(path, 0))
-                for line in _lines(file, to_the_end=last):
-                    writer.write(path.stem, line)
-                positions[path] = file.tell()
-        writer.flush()
-        if last:
-            return
-        time.sleep(_READ_SECONDS)
-
-
-def _lines(file: BinaryIO, *, to_the_end: bool) -> Iterator[bytes]:
-    """Yields new lines; an unfinished line only at the end of the run."""
-    while line := file.readline():
-        if not line.endswith(b"\n"):
-            if not to_the_end:
-                file.seek(-len(line), 1)
-                return
-            line += b"\n"
-        yield line

@@ -17,13 +17,14 @@ from typing import Any, TypeVar
 
 from qtj.local.folder import FolderError
 from qtj.local.history import History, Run
-from qtj.monitor.local_source import LocalSource, write_local_logs
+from qtj.monitor.local_logs import write_local_logs
+from qtj.monitor.local_source import LocalSource
 from qtj.monitor.snapshot import Source
 from qtj.report.local import run_content
-from qtj.runs.attach import stop_run
 from qtj.runs.folders import RecordedRun, run_named
 from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.runs.prune import OldRun, remove_runs
+from qtj.runs.stop import stop_run
 from qtj.runs.summary import shown_phase
 from qtj.terminal.errors import InputError
 from qtj_report.content import Content

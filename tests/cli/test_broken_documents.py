@@ -100,7 +100,7 @@ def test_a_broken_tfjob_hides_no_mistake_of_another(folder: Path) -> None:
 
 
 def test_too_many_values_are_reported_once_and_nothing_more_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qtj.files.yaml_reader.MOST_VALUES", 100)
+    monkeypatch.setattr("qtj.files.yaml_reader._MOST_VALUES", 100)
     text = f"[{'1,' * 101}]\n---\na: 1\n---\nb: @x\n"
 
     assert refusal(text) == "it:1: there are more than 100,000 values here, with aliases expanded: write fewer"

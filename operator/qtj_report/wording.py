@@ -3,10 +3,12 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from qtj_contract.digits import in_digits
-from qtj_report.content import Content
+
+if TYPE_CHECKING:
+    from qtj_report.content import Content
 
 __all__ = [
     "duration",
@@ -96,7 +98,7 @@ def sparkline(values: Sequence[float | None], width: int = 60) -> str:
     return "".join(map(bar, shown))
 
 
-def kept_weights(found: Content) -> str:
+def kept_weights(found: "Content") -> str:
     """Returns a sentence about the epoch whose weights are stored; empty if it is the last one that was asked for.
 
     Early stopping without the weights of the best epoch, as it is the default of Keras, stores those of its last one.

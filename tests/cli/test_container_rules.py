@@ -56,7 +56,10 @@ def test_each_port_with_a_name_that_is_taken_is_refused() -> None:
 
 @pytest.mark.parametrize("field", ["command", "args"])
 def test_a_nul_is_found_in_each_word(field: str) -> None:
-    assert paths(**{field: ["a", "b\0", None, "\0"]}) == [(field, 1), (field, 3)]
+    found = broken(**{field: ["a", "b\0", None, "\0"]})
+
+    assert [path for path, _ in found] == [(field, 1), (field, 3)]
+    assert all(what.startswith("this has a NUL character, which cannot be passed") for _, what in found)
 
 
 def test_a_space_around_the_name_of_an_image_is_refused() -> None:
@@ -316,7 +319,10 @@ def test_labels_of_a_template_are_those_of_its_metadata() -> None:
 def test_containers_of_both_kinds_have_one_set_of_names() -> None:
     found = of_pod(containers=[{"name": "a"}, {"name": "b"}, {"name": "b"}], initContainers=[{"name": "a"}, {}, {}])
 
-    assert [path for path, _ in found] == [("containers", 2, "name"), ("initContainers", 0, "name")]
+    assert [(path, what[:39]) for path, what in found] == [
+        (("containers", 2, "name"), 'two containers of the pod are called "b'),
+        (("initContainers", 0, "name"), 'two containers of the pod are called "a'),
+    ]
 
 
 def test_a_volume_is_named_once_and_of_one_kind() -> None:

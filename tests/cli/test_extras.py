@@ -36,7 +36,8 @@ from typer.testing import CliRunner
 from qtj.commands.main import app
 for words in sys.argv[1:]:
     ended = CliRunner().invoke(app, words.split())
-    print(f"{{words}}: {{ended.stderr}}", "" if isinstance(ended.exception, SystemExit) else ended.exception or "")
+    crashed = ended.exception and not isinstance(ended.exception, SystemExit)
+    print(f"{{words}}: {{ended.stderr}}", f"Traceback: {{ended.exception!r}}" if crashed else "")
 """
 
 
@@ -77,7 +78,7 @@ def test_what_is_about_this_machine_needs_no_extra(folder: Path) -> None:
 
     assert all(f"{command}: " in told for command in commands)
     assert told.count("extra") == 1, "of the last one, which is about a cluster"
-    assert "No module named" not in told
+    assert "Traceback" not in told
 
 
 def test_a_plan_reads_the_limits_of_this_machine_without_the_trainer() -> None:

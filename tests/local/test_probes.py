@@ -24,6 +24,15 @@ def test_a_replica_is_ready_when_its_probe_says_so(laptop: Laptop) -> None:
     )
 
 
+def test_a_replica_whose_probe_fails_is_never_ready(laptop: Laptop) -> None:
+    laptop.write(probed(20, readinessProbe={**QUICK, "exec": {"command": ["false"]}}))
+
+    ended = laptop.qtj("run", "job.yaml")
+
+    assert ended.code == 0, ended.errors
+    assert "ready 1/1" not in ended.output
+
+
 def test_a_replica_that_has_hung_is_ended(laptop: Laptop) -> None:
     laptop.write(probed(100_000, livenessProbe={**QUICK, "tcpSocket": {"port": 9}}))
 

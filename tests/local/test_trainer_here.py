@@ -4,7 +4,6 @@ import os
 import signal
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.local.laptop import QTJ, REPOSITORY, Laptop
@@ -43,7 +42,6 @@ def test_kill_9_of_a_worker_costs_a_restart_and_not_the_epochs_before(laptop: La
     assert laptop.processes() == {}
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_told_and_the_earlier_checkpoint_stays(laptop: Laptop) -> None:
     """The artifacts are on a file system of their own, which only the processes of this test see."""
     laptop.write(example("--epochs=100000", workers=1, inference=False))

@@ -125,7 +125,9 @@ def test_many_qubits_in_tiles_are_what_they_are_without(qubits: int) -> None:
         for options in ({"threads": 2}, {"examples_in_lanes": True})
     )
 
-    np.testing.assert_allclose(tiled, plain, atol=SINGLE * np.abs(plain).max())
+    values = 2 * len(case.readouts)
+    np.testing.assert_allclose(tiled[:values], plain[:values], atol=SINGLE)
+    np.testing.assert_allclose(tiled[values:], plain[values:], atol=SINGLE * np.abs(plain[values:]).max())
 
 
 def test_many_qubits_have_the_values_of_cirq() -> None:
@@ -143,7 +145,7 @@ def test_threads_change_nothing_but_rounding(qubits: int) -> None:
 
     one, two = (results(engine_of(case, threads=threads), case.numbers(5)) for threads in (1, 2))
 
-    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-7)
 
 
 def test_threads_share_a_state_when_examples_are_few_and_the_batch_when_they_are_many() -> None:
@@ -153,7 +155,7 @@ def test_threads_share_a_state_when_examples_are_few_and_the_batch_when_they_are
 
     for batch in (1, 6, 2):
         ours, theirs = (results(engine, case.numbers(batch)) for engine in (four, one))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-6)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
 def with_a_string(qubits: int, times: int = 2) -> Case:

@@ -77,11 +77,21 @@ def test_a_misuse_of_a_program_is_refused(
     assert not list(tmp_path.glob("weights/*"))
 
 
-def test_a_fit_that_disagrees_with_its_program_is_refused(trainer: Trainer, tmp_path: Path) -> None:
-    ended = run(trainer, tmp_path, replaced(FIT, FIT.replace("epochs=3", "epochs=5"), KERAS_3))
+@pytest.mark.parametrize(
+    ("fits", "sentence"),
+    [
+        ([FIT.replace("epochs=3", "epochs=5")], "fit(epochs=5) has more epochs than Program(epochs=3)"),
+        ([FIT, FIT], "fit starts epoch 1 after epoch 3: give it initial_epoch=3"),
+    ],
+    ids=["more epochs", "twice"],
+)
+def test_a_fit_that_disagrees_with_its_program_is_refused(
+    trainer: Trainer, tmp_path: Path, fits: list[str], sentence: str
+) -> None:
+    ended = run(trainer, tmp_path, replaced(FIT, "\n".join(fits), KERAS_3))
 
     assert (ended.code, len(ended.sentences)) == (1, 1), ended.errors
-    assert ended.error.startswith("fit(epochs=5) has more epochs than Program(epochs=3)")
+    assert ended.error.startswith(sentence)
 
 
 def test_a_second_fit_that_continues_after_the_first_trains_the_rest(trainer: Trainer, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ set. Each layer imports only from those below it:
     circuits     the building blocks of the circuits, in Cirq
     storage      artifacts under file:// and gs://
     tracer       profiles of a process, without ending it
+    tracking     a training as a run of another server, such as MLflow
 
 The import of TensorFlow takes 7 seconds, that of TensorFlow Quantum 4 more. So ``--help`` and all checks of arguments
 run before it, and functions that need these libraries import them.

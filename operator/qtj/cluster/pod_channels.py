@@ -1,4 +1,4 @@
-"""A command in a container of a pod, and an HTTP request to one of its ports, as `kubectl exec` and `port-forward`.
+"""A command in a container of a pod, and an HTTP request to one of its ports, as kubectl sends them.
 
 command ──websocket──▶ API server ──▶ kubelet of the node ──▶ the container, or 127.0.0.1:PORT in the pod
 
@@ -123,19 +123,19 @@ async def _websocket(
     """
     url = f"{transport.configuration.host}/api/v1/namespaces/{namespace}/pods/{pod}/{use.subresource}?{query}"
     rest, headers = transport.rest_client, dict[str, str]()
-    await transport.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
     session = cast("aiohttp.ClientSession", rest.pool_manager)
-    connecting = session.ws_connect(
-        url,
-        protocols=(_PROTOCOL,),
-        headers=headers,
-        server_hostname=transport.configuration.tls_server_name,
-        proxy=rest.proxy,
-        proxy_headers=rest.proxy_headers,
-    )
     try:
-        async with asyncio.timeout(seconds), connecting as connection:
-            yield connection
+        async with asyncio.timeout(seconds):  # it may take a program to renew the credentials
+            await transport.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
+            async with session.ws_connect(
+                url,
+                protocols=(_PROTOCOL,),
+                headers=headers,
+                server_hostname=transport.configuration.tls_server_name,
+                proxy=rest.proxy,
+                proxy_headers=rest.proxy_headers,
+            ) as connection:
+                yield connection
     except aiohttp.WSServerHandshakeError as refused:
         raise ApiError(refused.status, "", _why(refused.status, namespace, pod, use)) from None
     except (aiohttp.ClientError, TimeoutError, OSError) as problem:

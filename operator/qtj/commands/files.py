@@ -1,4 +1,4 @@
-"""Commands for files with jobs. Each imports what it needs when it runs, so that `--help` answers at once."""
+"""Commands for files with jobs, and `qtj retry`. Each imports what it needs when it runs, for a quick `--help`."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Commands that show jobs, of this machine or of a cluster, or profile them. Each imports what it needs then."""
+"""Commands that show or profile jobs, of this machine or of a cluster. Each imports what it needs when it runs."""
 
 from typing import TYPE_CHECKING, Annotated
 

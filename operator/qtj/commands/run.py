@@ -182,13 +182,15 @@ def report(
             raise InputError("--html writes a page, and -o and --scaling do not: leave one of them out")
         if csv and (html or output or scaling):
             raise InputError("--csv writes a table and nothing else: leave --html, -o and --scaling out")
-        from qtj.studies.report import Asked
-
         is_there = is_on_cluster(namespace, artifacts, cluster=cluster)
-        asked = Asked(output=output, html=html, table=csv, baseline=baseline)
         names = [] if scaling or artifacts else list(runs or ())
         one = names[0] if len(names) == 1 else ""
-        text = _of_study(one, namespace, asked, cluster=is_there) if one else None
+        text = None
+        if one:
+            from qtj.studies.report import Asked
+
+            asked = Asked(output=output, html=html, table=csv, baseline=baseline)
+            text = _of_study(one, namespace, asked, cluster=is_there)
         if text is not None:
             print_stdout(text)
         elif csv or baseline:

@@ -1,4 +1,4 @@
-"""A job as HTML, as it is followed in a notebook, and by nobody."""
+"""A job as HTML: while a notebook follows it, and at its end."""
 
 import sys
 from base64 import b64encode

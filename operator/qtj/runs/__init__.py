@@ -1,1 +1,1 @@
-"""Runs on this machine: `qtj run`, `list`, `status`, `logs`, `attach`, `stop` and `prune`."""
+"""Runs on this machine: `qtj run`, `list`, `attach`, `stop` and `prune`, and what others show of them."""

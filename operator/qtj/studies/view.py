@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -78,7 +78,7 @@ class _LiveStudyView(StudyView):
 
     def __init__(self, console: Console, name: str, spec: StudySpec) -> None:
         super().__init__(console, name, spec)
-        self._live = Live(get_renderable=self._table, console=console, refresh_per_second=2, transient=True)
+        self._live = Live(_Drawn(self._table), console=console, refresh_per_second=2, transient=True)
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -113,6 +113,14 @@ class _LiveStudyView(StudyView):
     def _running(self) -> str:
         running = [f"{key[1]} {facts}".rstrip() for key, facts in sorted(self._facts.items())]
         return f"  running: {', '.join(running)}" if running else ""
+
+
+class _Drawn:
+    def __init__(self, table: Callable[[], Table]) -> None:
+        self._make = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._make()
 
 
 def _trial_line(name: str, trial: TrialStatus, spec: StudySpec) -> str:

@@ -1,4 +1,4 @@
-"""The words about a study that page and terminal share: how it stands, the row of each of its points, and all of it."""
+"""The words about a study that page and terminal share: how it stands, the rows of its points, and the whole text."""
 
 from collections.abc import Iterable, Iterator
 

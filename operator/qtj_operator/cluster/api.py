@@ -23,7 +23,7 @@ from qtj_operator.controller.metrics import Metrics
 __all__ = ["SILENCE_SECONDS", "TIMEOUT_SECONDS", "USER_AGENT", "ApiClient"]
 
 USER_AGENT = f"{MANAGED_BY}/{installed_version()}"
-
+"""The API server writes the first part into the `managedFields` of objects."""
 
 T = TypeVar("T")
 

@@ -146,7 +146,7 @@ STUDY_TROUBLES = "qtj_study_trouble_timestamp_seconds"
 
 
 def _study_metrics(studies: Studies, now: datetime, label: Callable[[str], str]) -> Iterator[Metric]:
-    """Yields the gauges of studies; see `gauge` for the arguments."""
+    """Yields the gauges of studies; see `_troubles` for the arguments."""
     counted = GaugeMetricFamily(
         "qtj_studies", "Studies, as the leader sees them.", labels=["job_namespace", "phase", "reason"]
     )

@@ -16,7 +16,7 @@ _RAN_WELL = timedelta(minutes=10)
 
 _RAN = timedelta(seconds=30)
 """A gang that ran this long before a disruption. With spot nodes that are preempted every few minutes, the pauses after
-failures would grow to five minutes, although no program fails. So they are halved."""
+failures would grow to five minutes, although no program fails. So the number of failures in a row is halved."""
 
 
 def pause_after(failures: int) -> timedelta:

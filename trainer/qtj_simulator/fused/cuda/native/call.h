@@ -1,4 +1,4 @@
-/* What every kernel is given; `../call.py` has the same. An example is one of those in flight. */
+/* What every kernel is given; `../driver.py` has the same. An example is one of those in flight. */
 typedef struct {
     scalar re, im;
 } amplitude;

@@ -122,11 +122,7 @@ def parser() -> argparse.ArgumentParser:
     )
     exporting.add_argument("folder", type=Path, metavar="FOLDER", help="the layout")
     exporting.add_argument(
-        "names",
-        nargs="*",
-        type=_one_of("Dockerfile.", OWN_IMAGES),
-        metavar="NAME",
-        help=f"of {', '.join(OWN_IMAGES)}",
+        "names", nargs="*", type=_one_of("Dockerfile.", OWN_IMAGES), metavar="NAME", help=f"of {', '.join(OWN_IMAGES)}"
     )
     exporting.add_argument("--time", type=int, required=True, metavar="S", help="of all files, in seconds since 1970")
     add("status", "what runs, and the nodes' state", Command(lambda _: lifecycle.status(), locks=()))

@@ -10,7 +10,7 @@ _DEADLINE = 20
 
 _LOCKED = """
 import json, os, threading
-from qtj_trainer.loop.loop import Stopwatch
+from qtj_trainer.loop.stopwatch import Stopwatch
 
 lock, restart, epochs = threading.Lock(), Stopwatch.restart, []
 lock.acquire()

@@ -6,7 +6,7 @@ It runs as `python -c`, with the arguments of the trainer.
 import runpy
 import time
 
-from qtj_trainer.loop.loop import Stopwatch
+from qtj_trainer.loop.stopwatch import Stopwatch
 
 _PAUSE = 0.2
 """Seconds."""

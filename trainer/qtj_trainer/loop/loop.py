@@ -6,10 +6,8 @@ The strategy decides who takes a step: all replicas together (`Synchronous`), or
 chooses (`Coordinated`).
 """
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +22,7 @@ from qtj_trainer.loop.optimizer import learning_rate_at, optimizer_of
 from qtj_trainer.loop.readouts import all_readouts, in_places
 from qtj_trainer.loop.step_report import Layout, Measured
 from qtj_trainer.loop.stopping import best_of, has_stopped
+from qtj_trainer.loop.stopwatch import Stopwatch
 from qtj_trainer.loop.task import Task
 from qtj_trainer.step_clock import StepClock
 from qtj_trainer.stored.checkpoints import State
@@ -36,7 +35,6 @@ __all__ = [
     "Numbers",
     "Report",
     "Scored",
-    "Stopwatch",
     "assign",
     "changed",
     "gradient_statistics",
@@ -317,28 +315,6 @@ def gradient_statistics(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
 def _moments(gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     mean = tf.reduce_mean(gradient)
     return mean, tf.reduce_mean(tf.math.squared_difference(gradient, mean))
-
-
-class Stopwatch:
-    """Measures from its start, or from the last call of `restart`."""
-
-    def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
-        """Starts at zero."""
-        self._began = time.perf_counter()
-
-    def seconds(self) -> float:
-        """Returns the seconds since the start, without pauses."""
-        return time.perf_counter() - self._began
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leaves out the time of the block."""
-        began = time.perf_counter()
-        yield
-        self._began += time.perf_counter() - began
 
 
 def changed(model: tf_keras.Model) -> list[tf.Variable]:

@@ -78,6 +78,14 @@ def test_the_faults_run_at_low_priority_beside_the_other_stages(tmp_path: Path) 
     assert re.search(r"^  test-faults +\d+:\d+ +beside$", ended.stdout, re.MULTILINE)
 
 
+def test_the_cluster_waits_for_the_faults(tmp_path: Path) -> None:
+    makefile = MAKEFILE.replace("test-faults ", "") + "test-faults:\n\t@sleep 1; echo $@ >> ran\n"
+
+    suite(tmp_path, "test", makefile=makefile)
+
+    assert ran(tmp_path)[-2:] == ["test-faults", "test-cluster"]
+
+
 def test_a_stage_that_fails_beside_the_others_fails_all_with_its_words(tmp_path: Path) -> None:
     makefile = MAKEFILE.replace("test-faults test-trainer ", "") + (
         f"test-faults:\n\t@echo FAIL a gang; exit 3\ntest-trainer:\n\t@{UNTIL_IT_FAILS}; echo $@ >> ran\n"

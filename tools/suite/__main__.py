@@ -45,12 +45,16 @@ def main(words: Sequence[str]) -> int:
 def run(stages: Sequence[Stage], limit: float) -> int:
     """Runs the stages until one fails, and prints the table of their times, which is kept in a file too.
 
-    Those beside others are looked at after each of them, and waited for at the end.
+    Those beside others are looked at after each of them, and waited for before one that runs alone, and at the end.
     """
     took: list[Took] = []
     running: dict[str, subprocess.Popen[bytes]] = {}
     with contextlib.ExitStack() as stack:
         for stage in stages:
+            if stage.alone:
+                took += [awaited(each, running.pop(each)) for each in [*running]]
+            if not all(each.passed for each in took):
+                break
             if stage.beside:
                 print(f"make {stage.target} beside what follows: {log_of(stage.target)}", flush=True)
                 running[stage.target] = stack.enter_context(beside(stage.target))
@@ -58,8 +62,6 @@ def run(stages: Sequence[Stage], limit: float) -> int:
                 took.append(foreground(stage.target))
                 took += [awaited(each, running.pop(each)) for each in ended(running)]
             TIMES.write_text(table(took, limit) + "\n")
-            if not all(each.passed for each in took):
-                break
         else:
             took += [awaited(target, process) for target, process in running.items()]
     TIMES.write_text(table(took, limit) + "\n")

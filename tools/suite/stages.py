@@ -12,11 +12,14 @@ class Stage:
         target: its name.
         shard: of `make test-long`, the one that it is part of.
         beside: whether it runs at low priority beside those after it, with what they leave of the processors.
+        alone: whether those beside have to end before it: containers are in control groups of their own, so low
+            priority would not keep others from their processors.
     """
 
     target: str
     shard: int = 1
     beside: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ TEST = (
     Stage("test-faults", beside=True),
     Stage("test-trainer"),
     Stage("test-command"),
-    Stage("test-cluster"),
+    Stage("test-cluster", alone=True),
 )
 """In an order in which tools and images are built before they are needed."""
 TEST_MINUTES = 40.0

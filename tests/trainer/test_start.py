@@ -1,10 +1,12 @@
 """The start of a training, in a fresh process: until the first step, it loads only what that step needs."""
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from tests.trainer.processes import Trainer
+from tools.background import free_port
 
 UNTIL_THE_FIRST_STEP = """
 import sys
@@ -55,3 +57,15 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_the_first_step_does_not_wait_for(loaded: list[str], name: str) -> None:
     assert "cirq" in loaded, "the step was not taken"
     assert [each for each in loaded if each.startswith(name)] == []
+
+
+def test_a_trainer_that_starts_alone_corrects_the_tracer_before_it_loads_tensorflow(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    """Forked ones get it from the process that they are forked from, so only a start of its own shows this."""
+    ended = trainer.alone.run(
+        "train", "qcnn", "--qubits=4", "--epochs=1", "--artifacts", str(tmp_path), QTJ_PROFILER_PORT=str(free_port())
+    )
+
+    assert ended.code == 0, ended.errors
+    assert "serves no profiles" not in ended.output + ended.errors

@@ -24,6 +24,7 @@ from qtj_trainer.run.evaluate import evaluate
 from qtj_trainer.run.training_run import Run, WorkloadTraining, check_memory
 from qtj_trainer.stored.artifacts import Result
 from qtj_trainer.stored.position import Position
+from qtj_trainer.tracer import patch_tracer
 from qtj_trainer.workloads import Arrays, Split, Workload
 from qtj_trainer.workloads.options import Options
 
@@ -65,6 +66,7 @@ def train(
         if replica.cluster.evaluates:
             evaluate(run)
         elif not replica.finished(run.known_settings()):
+            patch_tracer()  # before any of the modules below imports TensorFlow
             _train(run.completed())
 
 

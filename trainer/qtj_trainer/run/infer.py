@@ -90,7 +90,7 @@ def _predict(
 
         start_tensorflow(Cluster.alone())
 
-        import tensorflow as tf  # the tracer is patched before
+        import tensorflow as tf
 
         # AutoGraph has nothing to convert in the layers of a workload.
         model = tf.autograph.experimental.do_not_convert(workload.model)(options)

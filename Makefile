@@ -124,7 +124,7 @@ long-soak: $(STAMP)
 
 # What `make test` has run once is not run again, but for the fault whose moment is drawn by chance.
 long-e2e:
-	$(MAKE) test-cluster E2E="drain-inference lost-inference pressed-node elastic gitops on-call study-life"
+	$(MAKE) test-cluster E2E="drain-inference lost-inference pressed-node elastic outage dead-lock gitops on-call study-life"
 	$(MAKE) test-cluster E2E="operator --repeat 4"
 
 .PHONY: lint

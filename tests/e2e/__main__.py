@@ -61,7 +61,6 @@ TOGETHER: Mapping[str, Scenario] = {
     "scale": scaled,
     "services": chaos.edited_services,
     "pod": chaos.deleted_pod,
-    "dead-lock": hangs.dead_lock,
     "submitted": submitted.run,
     "tutorial": tutorial.run,
     "program": mounted,
@@ -86,7 +85,6 @@ WAITING: Mapping[str, Scenario] = {
 }
 """Scenarios without TensorFlow: they mostly wait, beside those that train together, once the operator is left alone."""
 CLUSTER: Mapping[str, Scenario] = {
-    "outage": outage,
     "drain": nodes.drained_node,
     "lost-node": nodes.lost_node,
     "upgrade": upgrade,
@@ -97,8 +95,10 @@ RARE: Mapping[str, Scenario] = {
     "lost-inference": nodes.lost_inference,
     "pressed-node": nodes.pressed_node,
     "elastic": elastic,
+    "outage": outage,
+    "dead-lock": hangs.dead_lock,
 }
-"""Of the same kind, with `--rare`: what seldom happens, such as a node that goes away in the seconds of inference."""
+"""With `--rare`, one by one too: what seldom happens, such as a node that goes away in the seconds of inference."""
 LONG: Mapping[str, Scenario] = {"gitops": gitops.gitops, "on-call": on_call, "study-life": stopped_and_resumed}
 """Scenarios that run only if they are named: their programs take long to build, or they wait for minutes."""
 OPERATOR = "operator"

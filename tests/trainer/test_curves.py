@@ -113,7 +113,7 @@ def test_a_training_that_has_stopped_early_does_not_continue_when_it_is_resumed(
 
 def test_the_rate_of_an_epoch_leaves_out_what_is_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that goes on by a second at each look."""
-    monkeypatch.setattr("qtj_trainer.loop.loop.time", SimpleNamespace(perf_counter=partial(next, count(0.0))))
+    monkeypatch.setattr("qtj_trainer.loop.stopwatch.time", SimpleNamespace(perf_counter=partial(next, count(0.0))))
     loop = loop_of(options_of(epochs=2))
     rates = []
     for position in loop.positions(Position(), lambda _: False):

@@ -14,7 +14,7 @@ from tools.release.compatibility import CRD, RELEASED
 __all__ = ["NAME", "crd_of", "earlier_crd", "install", "job_in", "next_crd", "resource", "stored_versions"]
 
 NAME = f"{PLURAL}.{GROUP}"
-_SOON = 20.0
+_SOON = 120.0
 
 
 def crd_of(path: Path = CRD) -> dict[str, Any]:

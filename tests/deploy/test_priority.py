@@ -14,7 +14,7 @@ __all__ = ["api_server"]
 
 OPERATOR = "system:serviceaccount:qtj-system:qtj-operator"
 SCHEMA = "qtj-operator-requests"
-SOON = 30.0
+SOON = 120.0
 
 
 def schema_of(server: ApiServer, user: str) -> str:

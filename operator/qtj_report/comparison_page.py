@@ -1,11 +1,11 @@
 """The page that compares runs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from qtj_contract.stored_source import changes
+from qtj_report.comparison import COMPARED, differing_names
 from qtj_report.content import Content
 from qtj_report.element import Child, document, node, section, table
 from qtj_report.page import phase_badge
@@ -14,14 +14,6 @@ from qtj_report.wording import duration, named_metrics, number, option_text
 
 __all__ = ["comparison_page"]
 
-_COMPARED: Mapping[str, Callable[[Content], Mapping[str, Any]]] = {
-    "Options that differ": lambda run: run.record.options,
-    "Versions that differ": lambda run: run.versions,
-    "Origins that differ": lambda run: run.origin.facts(),
-}
-
-
-_MISSING = object()
 _UNKNOWN = "–"
 """A number that is not known: a column of these is left out."""
 
@@ -88,15 +80,9 @@ def _changed_since(first: Content, run: Content) -> str:
 
 
 def _differences(runs: Sequence[Content]) -> Iterator[Element]:
-    for title, of in _COMPARED.items():
+    for title, of in COMPARED.items():
         values = [of(run) for run in runs]
-        if names := _different(values):
+        if names := differing_names(values):
             rows = [[name, *(option_text(each.get(name)) for each in values)] for name in names]
             columns = range(1, len(runs) + 1)
-            yield section(title, table(["", *(run.title for run in runs)], rows, numbers=columns))
-
-
-def _different(values: Sequence[Mapping[str, Any]]) -> Sequence[str]:
-    """Returns the names whose values differ between runs. A name that one of the runs lacks counts as different."""
-    names = sorted({name for each in values for name in each})
-    return [name for name in names if any(each.get(name, _MISSING) != values[0].get(name, _MISSING) for each in values)]
+            yield section(f"{title} that differ", table(["", *(run.title for run in runs)], rows, numbers=columns))

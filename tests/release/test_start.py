@@ -10,7 +10,7 @@ import pytest
 from tests.release.environments import UV
 from tools.release.version import VERSION
 
-HEADINGS = ("Runs on this machine", "Jobs, on this machine and on a cluster", "Files and jobs", "The operator")
+HEADINGS = ("Runs on this machine", "Jobs, on this machine and on a cluster", "Files with jobs", "The operator")
 
 
 def run(home: Path, *words: str | Path, **variables: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands for files with jobs, and `qtj retry`. Each imports what it needs when it runs, for a quick `--help`."""
+"""Commands for files with jobs. Each imports what it needs when it runs, for a quick `--help`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from qtj.commands.group import Command
-from qtj.commands.parameters import DryRun, File, Filename, JobName, Namespace, Settings, one_file
-from qtj.terminal.errors import InputError, input_checked, needs_extra
+from qtj.commands.parameters import File, Filename, Settings, one_file
+from qtj.terminal.errors import InputError, input_checked
 from qtj.terminal.output_format import Output, formatted
 from qtj.terminal.streams import print_stderr, print_stdout
 
@@ -87,20 +87,9 @@ def convert(
         print_stderr(f"qtj: {note}")
 
 
-def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
-    """Let a failed job on a cluster continue from its last checkpoint: raises its spec.retry."""
-    with input_checked(), needs_extra("operator", "retry"):
-        from qtj.control import retry_job
-        from qtj.local.hidden import shown
-
-        retried = retry_job(job, namespace, dry_run=dry_run)
-        print_stdout(formatted([shown(retried.job)], output) if output else retried.sentence)
-
-
 COMMANDS = (
     Command(validate, ("qtj validate examples/*.yaml", "qtj validate -f - < job.yaml")),
     Command(plan, ("qtj plan examples/qcnn.yaml", "qtj plan examples/qcnn.yaml --set spec.circuit.qubits=23")),
     Command(render, ("qtj render examples/qcnn.yaml", "qtj render job.yaml | kubectl apply --dry-run=server -f -")),
     Command(convert, ("qtj convert tfjob.yaml --artifacts gs://bucket/job > job.yaml",)),
-    Command(retry, ("qtj retry qcnn", "qtj retry qcnn -n research"), asks_cluster=True),
 )

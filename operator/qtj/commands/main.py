@@ -15,7 +15,7 @@ GROUPS = {
     "Runs on this machine": run.COMMANDS,
     "Jobs, on this machine and on a cluster": monitor.COMMANDS,
     "Jobs on a cluster": submit.COMMANDS,
-    "Files and jobs": files.COMMANDS,
+    "Files with jobs": files.COMMANDS,
     "This machine": setup.COMMANDS,
     "The operator": operator.COMMANDS,
 }

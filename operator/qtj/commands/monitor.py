@@ -70,13 +70,13 @@ def top(
         if all_namespaces and (jobs or namespace):
             raise InputError("-A shows all jobs of all namespaces: leave -A out, or JOB and -n")
         if all_namespaces or is_on_cluster(namespace, None, cluster=cluster):
-            from qtj.monitor.cluster import show_cluster_board
+            from qtj.monitor.cluster import show_cluster_jobs
 
-            show_cluster_board(jobs or (), namespace, output, all_namespaces=all_namespaces)
+            show_cluster_jobs(jobs or (), namespace, output, all_namespaces=all_namespaces)
         else:
-            from qtj.monitor.local_source import show_local_board
+            from qtj.monitor.local_source import show_local_jobs
 
-            show_local_board(jobs or (), output)
+            show_local_jobs(jobs or (), output)
 
 
 def logs(
@@ -148,7 +148,7 @@ def tensorboard(
 
             forward(job_of_cluster(job_named(run), namespace), namespace, port)
         else:
-            from qtj.tensorboard.child import serve_run
+            from qtj.tensorboard.local import serve_run
 
             serve_run(job_named(run), artifacts, port)
 

@@ -33,7 +33,6 @@ from qtj.terminal.streams import print_stderr, print_stdout
 
 if TYPE_CHECKING:
     from qtj.runs.run import Options
-    from qtj.studies.report import Asked
 
 __all__ = ["COMMANDS", "run_here"]
 
@@ -185,12 +184,7 @@ def report(
         is_there = is_on_cluster(namespace, artifacts, cluster=cluster)
         names = [] if scaling or artifacts else list(runs or ())
         one = names[0] if len(names) == 1 else ""
-        text = None
-        if one:
-            from qtj.studies.report import Asked
-
-            asked = Asked(output=output, html=html, table=csv, baseline=baseline)
-            text = _of_study(one, namespace, asked, cluster=is_there)
+        text = _of_study(one, namespace, output, html, csv, baseline, cluster=is_there) if one else None
         if text is not None:
             print_stdout(text)
         elif csv or baseline:
@@ -203,10 +197,20 @@ def report(
             _report(runs or (), artifacts, output, html)
 
 
-def _of_study(name: str, namespace: str | None, asked: "Asked", *, cluster: bool) -> str | None:
+def _of_study(
+    name: str,
+    namespace: str | None,
+    output: OutputFormat | None,
+    html: Path | None,
+    table: Path | None,
+    baseline: str | None,
+    *,
+    cluster: bool,
+) -> str | None:
     """Returns the report of a study; None if the name is that of none."""
-    from qtj.studies.report import cluster_study_report, study_report
+    from qtj.studies.report import Asked, cluster_study_report, study_report
 
+    asked = Asked(output=output, html=html, table=table, baseline=baseline)
     return cluster_study_report(name, namespace, asked) if cluster else study_report(name, asked)
 
 

@@ -191,6 +191,14 @@ def delete(job: JobName, namespace: Namespace = None, output: Output = None, *, 
         _print(delete_job(job, namespace, dry_run=dry_run), output)
 
 
+def retry(job: JobName, namespace: Namespace = None, output: Output = None, *, dry_run: DryRun = False) -> None:
+    """Let a failed job on a cluster continue from its last checkpoint: raises its spec.retry."""
+    with input_checked(), needs_extra("operator", "retry"):
+        from qtj.control import retry_job
+
+        _print(retry_job(job, namespace, dry_run=dry_run), output)
+
+
 def fetch(job: JobName, to: To = None, namespace: Namespace = None, *, through_pod: ThroughPod = False) -> None:
     """Copy what a job on a cluster has stored to this machine: weights, predictions, the circuit and the report.
 
@@ -233,6 +241,7 @@ COMMANDS = (
     Command(resume, ("qtj resume qcnn",), asks_cluster=True),
     Command(cancel, ("qtj cancel qcnn",), asks_cluster=True),
     Command(delete, ("qtj delete qcnn",), asks_cluster=True),
+    Command(retry, ("qtj retry qcnn", "qtj retry qcnn -n research"), asks_cluster=True),
     Command(
         fetch,
         ("qtj fetch qcnn", "qtj fetch qcnn -n research --to results", "qtj fetch qcnn --through-pod"),

@@ -22,6 +22,7 @@ from qtj_contract.digits import in_digits
 from qtj_contract.stored_source import changes
 from qtj_contract.whole_file import write_whole
 from qtj_operator.api.status import Phase
+from qtj_report.comparison import COMPARED, differing_names
 from qtj_report.content import Content
 from qtj_report.picture import report_picture
 from qtj_report.text import report_data, report_text
@@ -121,17 +122,11 @@ def differences(first: Content, other: Content) -> list[str]:
     Arguments and lines of programs are first, then options and versions.
     """
     programs = changes(first.programs, other.programs) if first.programs and other.programs else []
-    settings = (
-        (first.record.options, other.record.options),
-        (first.versions, other.versions),
-        (first.origin.facts(), other.origin.facts()),
-    )
-    return [*programs, *(words for before, now in settings for words in _changed(before, now))]
+    return [*programs, *(words for of in COMPARED.values() for words in _changed(of(first), of(other)))]
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     if not before or not now:
         return
-    for name in sorted({*before, *now}):
-        if before.get(name) != now.get(name):
-            yield f"{name} {option_text(before.get(name))} -> {option_text(now.get(name))}"
+    for name in differing_names([before, now]):
+        yield f"{name} {option_text(before.get(name))} -> {option_text(now.get(name))}"

@@ -1,4 +1,4 @@
-# Commands for users and developers; `make help` lists them. Nothing is kept in the checkout but .venv.
+# Commands for users and developers; `make help` lists them.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -168,7 +168,7 @@ packages:
 	@$(call debian,chromium google-chrome chromium-browser,chromium)
 
 .PHONY: test-faults
-test-faults: $(STAMP) ## The whole controller with a fault at every write, event and pass, and random lives
+test-faults: $(STAMP) ## The whole controller with faults at its writes, at events and between passes, and random lives
 	$(BIN)/python -m tests.faults
 
 .PHONY: mutation

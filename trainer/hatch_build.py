@@ -1,7 +1,7 @@
 """Compiles the native libraries into the wheels of simulator and trainer; without a C compiler there is no wheel.
 
-An editable installation (`pip install -e`) works without them: TensorFlow Quantum simulates then, more slowly, and no
-profiles are served.
+An editable installation (`pip install -e`) works without them: TensorFlow Quantum simulates then, more slowly, no
+profiles are served, and other machines reach the ports of `qtj run`.
 """
 
 import importlib.util
@@ -31,7 +31,8 @@ class NativeLibraries(BuildHookInterface[Any]):
             sentence = f"the native libraries cannot be compiled: {problem}"
             if version != "editable":
                 self.app.abort(sentence)
-            self.app.display_warning(f"{sentence}; TensorFlow Quantum will simulate, or there are no profiles")
+            lost = "TensorFlow Quantum will simulate, or there are no profiles and ports are open to other machines"
+            self.app.display_warning(f"{sentence}; {lost}")
             return
         build_data["artifacts"].extend(str(library.relative_to(self.root)) for library in libraries)
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")

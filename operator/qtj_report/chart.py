@@ -1,4 +1,4 @@
-"""Charts as SVG: curves with a legend, and points in a plane."""
+"""Charts as SVG: curves with a legend, points in a plane, and a matrix of counts."""
 
 import math
 from collections.abc import Iterator, Sequence

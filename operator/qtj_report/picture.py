@@ -1,4 +1,4 @@
-"""The charts of a training, and charts as a picture: one file of SVG, which needs no other file."""
+"""The charts of a training, a table of their numbers, and charts as one file of SVG, which needs no other."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise

@@ -173,9 +173,9 @@ async def test_a_look_at_a_namespace_is_two_requests_however_many_jobs_there_are
         await lab.cluster.create(Resource.QUANTUM_TRAINING_JOBS, job_object(name=f"job-{number}"))
     client = RecordingClient(lab.cluster)
 
-    board = await ClusterSource(client, lambda: lab.now, "lab").look()
+    snapshots = await ClusterSource(client, lambda: lab.now, "lab").look()
 
-    assert len(board) == 6
+    assert len(snapshots) == 6
     assert client.calls == ["list quantumtrainingjobs *", "list pods *"]
 
 

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from qtj.local.folder import Folder
-from qtj.monitor.facts import board_text, status_text
-from qtj.monitor.live import board_on, job_on
+from qtj.monitor.facts import jobs_text, status_text
+from qtj.monitor.live import job_on, jobs_on
 from qtj.monitor.snapshot import Snapshot
 from tests.cli.qtj import qtj
 from tests.cli.recorded import described, make_run
@@ -253,7 +253,7 @@ def test_several_jobs_have_a_row_each_and_replicas_only_while_they_are_active() 
     active = seen(name="qcnn", progress={"epoch": 3, "epochs": 25, "loss": 0.25}, replicas=[replica("worker-0")])
     over = seen("Complete", name="old", is_over=True, replicas=[replica("worker-0", "Succeeded")])
 
-    jobs, replicas = board_text([active, over]).split("\n\n")
+    jobs, replicas = jobs_text([active, over]).split("\n\n")
 
     assert [line.split() for line in jobs.splitlines()] == [
         ["JOB", "PHASE", "REASON", "READY", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS", "AGE"],
@@ -282,12 +282,12 @@ def drawn(what: RenderableType, width: int) -> list[str]:
     return [line.rstrip() for line in paper.getvalue().splitlines()]
 
 
-def board(jobs: Sequence[Snapshot], width: int = 120, height: int = 25) -> list[str]:
-    return drawn(board_on(jobs, width, height), width)
+def drawn_jobs(jobs: Sequence[Snapshot], width: int = 120, height: int = 25) -> list[str]:
+    return drawn(jobs_on(jobs, width, height), width)
 
 
 def test_a_row_has_a_bar_a_curve_and_the_time_left() -> None:
-    (headings, row) = board([seen(progress=PROGRESS, losses=[1.0, 0.5, 0.25], left="0:02:10 left")])
+    (headings, row) = drawn_jobs([seen(progress=PROGRESS, losses=[1.0, 0.5, 0.25], left="0:02:10 left")])
 
     assert headings.split() == [
         "JOB", "PHASE", "REASON", "READY", "PROGRESS", "EPOCH", "LOSS", "LOSS", "CURVE", "TIME", "LEFT", "RESTARTS",
@@ -301,20 +301,20 @@ def test_a_row_has_a_bar_a_curve_and_the_time_left() -> None:
 def test_no_line_is_wider_than_the_terminal(width: int, name: str) -> None:
     jobs = [seen(name=name, why=name, progress=PROGRESS, replicas=[replica("worker-0", node="node-" * 9)])]
 
-    for lines in (board(jobs, width), drawn(job_on(jobs, width, 25), width)):
+    for lines in (drawn_jobs(jobs, width), drawn(job_on(jobs, width, 25), width)):
         assert max(map(cell_len, lines)) <= width
         assert "\x1b" not in "".join(lines)
 
 
 @pytest.mark.parametrize("width", [60, 120])
 def test_a_job_that_waits_has_its_reason_in_its_row(width: int) -> None:
-    (_, row) = board([seen("Pending", reason="Unschedulable")], width=width)
+    (_, row) = drawn_jobs([seen("Pending", reason="Unschedulable")], width=width)
 
     assert row.split()[:3] == ["qcnn", "Pending", "Unschedulable"]
 
 
 def test_a_narrow_terminal_keeps_the_phase_and_the_epoch() -> None:
-    assert [line.split() for line in board([seen(progress=PROGRESS)], width=40)] == [
+    assert [line.split() for line in drawn_jobs([seen(progress=PROGRESS)], width=40)] == [
         ["JOB", "PHASE", "EPOCH"], ["qcnn", "Running", "5/25"],
     ]  # fmt: skip
 
@@ -324,7 +324,7 @@ def test_no_table_is_higher_than_the_terminal(height: int) -> None:
     many = [replica(f"worker-{number}", node="node-1") for number in range(1000)]
     jobs = [seen(name=f"job-{number}", replicas=many) for number in range(30)]
 
-    assert len(board(jobs, height=height)) <= height
+    assert len(drawn_jobs(jobs, height=height)) <= height
     assert len(drawn(job_on(jobs[:1], 80, height), 80)) <= max(height, 12)
 
 
@@ -332,7 +332,7 @@ def test_of_many_replicas_those_that_need_a_look_are_shown_and_the_others_counte
     many = [replica(f"worker-{number}") for number in range(100)]
     many[77] = replica("worker-77", "ImagePullBackOff")
 
-    lines = board([seen(replicas=many)], height=12)
+    lines = drawn_jobs([seen(replicas=many)], height=12)
 
     assert lines[4].startswith("worker-77")
     assert lines[-1].startswith("... and ")
@@ -342,7 +342,7 @@ def test_of_many_replicas_those_that_need_a_look_are_shown_and_the_others_counte
 def test_jobs_without_room_are_counted_by_their_phase() -> None:
     jobs = [seen("Complete", name=f"job-{number}", is_over=True) for number in range(30)]
 
-    assert board(jobs, height=11)[-1] == "... and 21 Complete"
+    assert drawn_jobs(jobs, height=11)[-1] == "... and 21 Complete"
 
 
 def test_one_job_shows_its_facts_a_bar_its_replicas_and_its_last_events() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Self, TypeVar
 
 from qtj_contract import Progress, TerminationMessage, Weights
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.reconcile import Reconciler
 from tests.controller.memory import Cluster, Kubelet, RecordingClient, Replicas

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from qtj_operator.cluster.garbage import short_collections
+from qtj_operator.cluster.python_gc import short_collections
 
 HOURS = 3600.0
 

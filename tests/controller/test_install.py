@@ -15,7 +15,7 @@ from prometheus_client import generate_latest
 
 from qtj_contract import Progress
 from qtj_operator.api.study_status import StudyPhase, StudyReason
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.reconcile import utc_now
 from qtj_operator.controller.study_memory import StudyMemory

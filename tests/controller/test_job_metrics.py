@@ -7,8 +7,8 @@ from prometheus_client import CollectorRegistry
 
 from qtj_operator.api.conditions import FAILURES
 from qtj_operator.controller.client import Resource
+from qtj_operator.controller.job_memory import JobMemory, Jobs
 from qtj_operator.controller.job_metrics import OTHERS, JobMetrics
-from qtj_operator.controller.memory import JobMemory, Jobs
 from tests.controller.lab import KEY, Lab, complete, restarted, running
 from tests.core.world import running_job
 

@@ -6,7 +6,7 @@ import pytest
 
 from qtj_contract import Progress
 from qtj_operator.api.status import ProgressStatus, Status
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from tests.controller.lab import Lab, running
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from qtj_operator.controller.client import ApiError, Key, Resource
-from qtj_operator.controller.memory import JobMemory, Jobs
+from qtj_operator.controller.job_memory import JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.progress import NoProgress
 from qtj_operator.controller.queue import WorkQueue

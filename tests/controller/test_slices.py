@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from qtj_operator.controller.client import Key
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.runtime import Runtime

@@ -7,7 +7,7 @@ import pytest
 
 from qtj_operator.controller.cache import CACHED
 from qtj_operator.controller.client import ApiError, Key, Resource
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.runtime import Runtime

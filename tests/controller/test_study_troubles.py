@@ -6,8 +6,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from qtj_operator.controller.client import ApiError, Resource
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.job_metrics import STUDY_TROUBLES, JobMetrics
-from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.study_memory import StudyMemory
 from tests.controller.study_lab import StudyLab
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from qtj_operator.controller.client import Object, Resource
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from tests.controller.lab import Lab
 
 RESYNC = timedelta(minutes=5)

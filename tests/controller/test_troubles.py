@@ -7,8 +7,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from qtj_operator.controller.client import ApiError
+from qtj_operator.controller.job_memory import JobMemory, Jobs
 from qtj_operator.controller.job_metrics import TROUBLES, JobMetrics
-from qtj_operator.controller.memory import JobMemory, Jobs
 from tests.controller.lab import KEY, Lab, restarted, running
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)

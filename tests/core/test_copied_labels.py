@@ -27,7 +27,7 @@ def test_what_runs_is_neither_restarted_nor_edited(world: World) -> None:
 def test_a_tensorboard_that_runs_gets_the_label() -> None:
     world = with_board(running_job(tensorboard={}), available=True)
 
-    assert world.decide().companions == ()
-    (repair,) = labelled(world).decide().companions
+    assert world.decide().tensorboard_actions == ()
+    (repair,) = labelled(world).decide().tensorboard_actions
     assert isinstance(repair, Restore)
     assert repair.fields["template"]["metadata"]["labels"]["cost-center"] == "4711"

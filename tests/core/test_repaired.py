@@ -36,8 +36,8 @@ def test_nothing_wakes_for_a_repair_that_nobody_needs() -> None:
 def test_a_repair_of_tensorboard_waits_too() -> None:
     decision = observed(board_edited(), repairs_due=later(minutes=1)).decide()
 
-    assert [type(action) for action in board_edited().decide().companions] == [Restore]
-    assert (decision.companions, decision.wake_at) == ((), later(minutes=1))
+    assert [type(action) for action in board_edited().decide().tensorboard_actions] == [Restore]
+    assert (decision.tensorboard_actions, decision.wake_at) == ((), later(minutes=1))
 
 
 def test_a_refusal_of_a_repair_is_the_status_of_tensorboard_and_nothing_of_the_job() -> None:
@@ -46,7 +46,7 @@ def test_a_refusal_of_a_repair_is_the_status_of_tensorboard_and_nothing_of_the_j
     assert decision.status.tensorboard is not None
     assert decision.status.tensorboard.message == "exceeded quota"
     assert [event.reason for event in decision.events] == ["TensorBoardNotReady"]
-    assert (decision.companions, decision.wake_at) == ((), later(minutes=1))
+    assert (decision.tensorboard_actions, decision.wake_at) == ((), later(minutes=1))
     assert decision.status.phase == "Running"
 
 
@@ -57,10 +57,10 @@ def test_a_tensorboard_that_may_not_be_deleted_has_an_event_alone() -> None:
 
     assert decision.status.tensorboard is None
     assert [event.message for event in decision.events] == ["exceeded quota"]
-    assert (decision.companions, decision.wake_at) == ((), later(minutes=1))
+    assert (decision.tensorboard_actions, decision.wake_at) == ((), later(minutes=1))
 
 
 def test_a_refusal_stops_only_what_would_be_refused_too() -> None:
     decision = observed(board_edited(), obstacle=QUOTA).decide()
 
-    assert [type(action) for action in decision.companions] == [Restore]
+    assert [type(action) for action in decision.tensorboard_actions] == [Restore]

@@ -22,13 +22,13 @@ def asked(world: World, **spec: Any) -> World:
     return world.with_spec(tensorboard=spec)
 
 
-def companions(decision: Decision) -> list[str]:
-    return [called(action) for action in decision.companions]
+def actions_of(decision: Decision) -> list[str]:
+    return [called(action) for action in decision.tensorboard_actions]
 
 
 def restored(world: World) -> Restore:
     """The one repair of a pass."""
-    (action,) = world.decide().companions
+    (action,) = world.decide().tensorboard_actions
     assert isinstance(action, Restore)
     return action
 
@@ -36,7 +36,7 @@ def restored(world: World) -> Restore:
 def test_a_job_that_does_not_ask_for_it_has_none() -> None:
     decision = running_job().decide()
 
-    assert (decision.companions, decision.status.tensorboard) == ((), None)
+    assert (decision.tensorboard_actions, decision.status.tensorboard) == ((), None)
 
 
 def test_it_starts_with_the_first_attempt() -> None:
@@ -45,8 +45,8 @@ def test_it_starts_with_the_first_attempt() -> None:
     before = world.decide()
     after = world.recorded().decide()
 
-    assert companions(before) == [], "this pass changes the record, and nothing else"
-    assert companions(after) == CREATED
+    assert actions_of(before) == [], "this pass changes the record, and nothing else"
+    assert actions_of(after) == CREATED
     assert [called(action) for action in after.actions][-1] == "Create Pod qcnn-worker-1", "training does not wait"
 
 
@@ -54,17 +54,17 @@ def test_a_job_that_is_refused_has_none() -> None:
     world = new_job(tensorboard={}, artifacts={"uri": "file:///nowhere"}).recorded()
 
     assert world.job.has_failed
-    assert companions(world.decide()) == []
+    assert actions_of(world.decide()) == []
 
 
 @pytest.mark.parametrize("world", [running_job(), starting_job(), inferring_job(), complete_job()])
 def test_it_is_created_whenever_it_is_missing(world: World) -> None:
-    assert companions(asked(world).decide()) == CREATED
+    assert actions_of(asked(world).decide()) == CREATED
 
 
 @pytest.mark.parametrize("world", [running_job(), inferring_job(), complete_job()])
 def test_nothing_is_done_about_one_that_is_as_built(world: World) -> None:
-    assert companions(with_board(asked(world), available=True).decide()) == []
+    assert actions_of(with_board(asked(world), available=True).decide()) == []
 
 
 def test_the_status_shows_where_it_is() -> None:
@@ -103,24 +103,24 @@ def test_it_is_deleted_when_the_field_is_removed_and_its_service_after_it() -> N
     gone = replace(removed, board=Board())
     over = replace(gone, services=running_job().services)
 
-    assert companions(removed.decide()) == [DELETED]
+    assert actions_of(removed.decide()) == [DELETED]
     assert removed.decide().status.tensorboard is None
-    assert companions(gone.decide()) == [f"Delete Service {NAME}"]
-    assert companions(over.decide()) == []
+    assert actions_of(gone.decide()) == [f"Delete Service {NAME}"]
+    assert actions_of(over.decide()) == []
 
 
 def test_a_pass_that_changes_the_record_does_nothing_about_it() -> None:
     world = asked(running_job()).with_pod("worker-1", exit_code=137)
 
     assert world.decide().status.attempt == 2
-    assert companions(world.decide()) == []
+    assert actions_of(world.decide()) == []
 
 
 def test_its_deletion_is_awaited() -> None:
     world = with_board(asked(running_job()), deleting=True, spec={"replicas": 3})
 
-    assert companions(world.decide()) == []
-    assert companions(world.with_spec(tensorboard=None).decide()) == []
+    assert actions_of(world.decide()) == []
+    assert actions_of(world.with_spec(tensorboard=None).decide()) == []
 
 
 def test_a_suspended_job_has_no_pod_of_it() -> None:
@@ -141,14 +141,14 @@ def test_it_starts_again_when_the_job_is_resumed() -> None:
     stopped = with_board(world)
     resumed = stopped.with_spec(suspend=False).recorded()
 
-    assert companions(stopped.decide()) == []
+    assert actions_of(stopped.decide()) == []
     assert restored(resumed).fields["replicas"] == 1
 
 
 def test_nothing_is_created_for_a_suspended_job() -> None:
     world = asked(running_job()).with_spec(suspend=True).recorded()
 
-    assert companions(world.decide()) == []
+    assert actions_of(world.decide()) == []
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_fields_that_an_api_server_or_an_administrator_adds_stay() -> None:
     template["spec"]["containers"].append({"name": "proxy", "image": "proxy:1"})
     template["spec"]["containers"][0]["resources"] = {"limits": {"memory": "8Gi"}}
 
-    assert companions(with_board(world, spec={"template": template}).decide()) == []
+    assert actions_of(with_board(world, spec={"template": template}).decide()) == []
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_the_port_of_the_node_stays() -> None:
     world = asked(running_job(), serviceType="NodePort")
     port = {"name": "http", "port": 6006, "targetPort": 6006, "protocol": "TCP", "nodePort": 30123}
 
-    assert companions(served(with_board(world), ports=[port]).decide()) == []
+    assert actions_of(served(with_board(world), ports=[port]).decide()) == []
     assert restored(served(with_board(world), ports=[{**port, "targetPort": 1}])).fields["ports"] == [port]
 
 
@@ -235,7 +235,7 @@ def test_one_that_gets_the_operators_own_account_later_stays_as_it_is_and_says_w
 
     sentence = "spec.tensorboard names the operator's own service account: name one of your own"
     assert edited.status.tensorboard == TensorBoardStatus(url=URL, ready=True, message=sentence)
-    assert companions(edited) == companions(fresh) == []
+    assert actions_of(edited) == actions_of(fresh) == []
     assert edited.status.phase == "Running"
 
 
@@ -243,7 +243,7 @@ def test_a_job_whose_fixed_fields_were_edited_keeps_what_it_has() -> None:
     world = with_board(asked(running_job()), available=True, spec={"replicas": 3})
     edited = world.with_status(fixed_digest="another")
 
-    assert companions(edited.decide()) == []
+    assert actions_of(edited.decide()) == []
 
 
 def test_a_job_whose_fixed_fields_were_edited_says_why_tensorboard_stays_as_it_is() -> None:
@@ -259,7 +259,7 @@ def test_a_job_whose_fixed_fields_were_edited_says_why_tensorboard_stays_as_it_i
 def test_a_pass_that_deletes_the_job_does_nothing_about_it() -> None:
     world = asked(complete_job(runPolicy={"ttlSecondsAfterFinished": 5}))
 
-    assert companions(world.decide(later(seconds=60))) == []
+    assert actions_of(world.decide(later(seconds=60))) == []
 
 
 def test_without_the_right_to_read_deployments_it_is_left_alone() -> None:
@@ -268,7 +268,7 @@ def test_without_the_right_to_read_deployments_it_is_left_alone() -> None:
 
     decision = world.decide()
 
-    assert companions(decision) == []
+    assert actions_of(decision) == []
     assert decision.status.tensorboard == TensorBoardStatus(url=URL, ready=False, message=why)
 
 
@@ -276,13 +276,13 @@ def test_a_service_stays_while_nobody_knows_whether_there_is_a_deployment() -> N
     world = served(asked(running_job())).with_spec(tensorboard=None)
     unknown = replace(world, board=Board(readable=False))
 
-    assert companions(unknown.decide()) == [], "without its Service, the Deployment would not be found any more"
+    assert actions_of(unknown.decide()) == [], "without its Service, the Deployment would not be found any more"
 
 
 def test_a_machine_without_kubernetes_starts_none() -> None:
     here = replace(asked(running_job()), platform=Platform(keeps_files=True))
 
-    assert (companions(here.decide()), here.decide().status.tensorboard) == ([], None)
+    assert (actions_of(here.decide()), here.decide().status.tensorboard) == ([], None)
 
 
 def removed_while_its_service_is_not_seen(*, service: bool, deployment: bool) -> World:
@@ -312,5 +312,5 @@ def test_what_only_the_status_shows_is_deleted_and_reported_until_it_is_gone(
 ) -> None:
     decision = removed_while_its_service_is_not_seen(service=service, deployment=deployment).decide()
 
-    assert [called(action) for action in decision.companions] == actions
+    assert [called(action) for action in decision.tensorboard_actions] == actions
     assert (decision.status.tensorboard is not None) is bool(actions)

@@ -1,4 +1,4 @@
-"""`make test-faults`: every scenario with a fault at each write, event and pass, then random lives."""
+"""`make test-faults`: the scenarios with faults at writes, at events and between passes, then random lives."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Every scenario with a fault at every write, trouble with every event of the watches, and a restart at every pass."""
+"""Scenarios with a fault at each write, trouble with each event of the watches, and restarts between passes."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from qtj.local import fork_server
+from qtj.local.container import TRAINER, ProcessSpec, base_environment, confined
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.forkable import imports_of
 from qtj.local.process import Process, Supervisors
-from qtj.local.program import TRAINER, ProcessSpec, base_environment, confined
 from qtj_contract import Env
 from qtj_operator.manifests.pod import replica_pod
 from tests.jobs import a_job

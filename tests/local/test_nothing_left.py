@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from qtj.local.container import ProcessSpec
 from qtj.local.launch import children_of
 from qtj.local.process import Process, Supervisors
-from qtj.local.program import ProcessSpec
 from tests.local.laptop import Laptop, Running, toy_job
 from tools.background import wait_until
 

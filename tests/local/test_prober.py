@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from qtj.local.container import ProcessSpec
 from qtj.local.probes import Prober
 from qtj.local.process import Supervisors
-from qtj.local.program import ProcessSpec
 
 QUICK = {"periodSeconds": 0.01}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qtj.local.addresses import Addresses, PortLease
-from qtj.local.program import program_of
+from qtj.local.container import program_of
 from qtj_operator.api.job import ReplicaId
 from qtj_operator.api.names import Role
 from qtj_operator.manifests.pod import replica_pod

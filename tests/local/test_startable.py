@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qtj.local.program import CannotStartError, not_started, program_of
+from qtj.local.container import CannotStartError, not_started, program_of
 from tests.local.test_program import pod_with
 
 LONG = "x" * 200_000

@@ -3,7 +3,7 @@
 import base64
 import re
 
-from qtj.python.shown import html_of
+from qtj.python.notebook import html_of
 from tests.cli.seen import replica, seen
 
 LOSSES = [0.5, 0.25, None, 0.125]

@@ -37,23 +37,23 @@ def model() -> tf_keras.Model:
     return tf_keras.Model(angles, tf_keras.layers.Dense(1, name="sum")(both))
 
 
-def introduce(folder: Path, made: Any, error: Exception | None = None) -> None:
+def describe(folder: Path, made: Any, error: Exception | None = None) -> None:
     with Board(open_store(str(folder)), "uid-1") as board:
-        board.introduce(ModelSummary(asdict(OPTIONS) | {"workload": "qcnn"}, made, "0: ──H──"), 7)
+        board.describe(ModelSummary(asdict(OPTIONS) | {"workload": "qcnn"}, made, "0: ──H──"), 7)
         if error:
             raise error
 
 
 @pytest.fixture(scope="module")
-def introduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("artifacts")
-    introduce(folder, model())
+    describe(folder, model())
     return folder / "logs/uid-1"
 
 
 @pytest.fixture(scope="module")
-def train(introduced: Path) -> EventAccumulator:
-    return read(introduced / "train")
+def train(described: Path) -> EventAccumulator:
+    return read(described / "train")
 
 
 def hyperparameters(folder: Path, tag: str) -> Any:
@@ -89,24 +89,24 @@ def test_the_graph_has_the_layers_of_the_model(train: EventAccumulator) -> None:
     }
 
 
-def test_a_run_has_its_options_for_comparisons(introduced: Path) -> None:
-    session = hyperparameters(introduced, "session_start_info").session_start_info
+def test_a_run_has_its_options_for_comparisons(described: Path) -> None:
+    session = hyperparameters(described, "session_start_info").session_start_info
 
     assert session.hparams["learning_rate"].number_value == 0.25
     assert session.hparams["optimizer"].string_value == "adam"
     assert session.hparams["workload"].string_value == "qcnn"
-    assert hyperparameters(introduced, "session_end_info").session_end_info.status == 1  # success
+    assert hyperparameters(described, "session_end_info").session_end_info.status == 1  # success
 
 
 def test_a_training_that_was_interrupted_is_no_success(tmp_path: Path) -> None:
     with pytest.raises(InterruptedError):
-        introduce(tmp_path, model(), InterruptedError())
+        describe(tmp_path, model(), InterruptedError())
 
     assert read(tmp_path / "logs/uid-1").Tags()["tensors"] == ["_hparams_/session_start_info"]
 
 
 def test_a_model_that_cannot_be_drawn_ends_no_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    introduce(tmp_path, object())
+    describe(tmp_path, object())
 
     [warning] = caplog.messages
     assert warning.startswith("TensorBoard has no picture of the model: ")

@@ -1,4 +1,4 @@
-"""When a training is introduced in TensorBoard: once, and after the first step, which does not wait for it."""
+"""When a training is described in TensorBoard: once, and after the first step, which does not wait for it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from qtj_trainer.tensorboard.model_summary import ModelSummary
 from tests.trainer.test_curves import QCNN, loop_of, options_of
 
 Seen = list[tuple[int, int | None]]
-"""For each introduction, the step after which the attempt continues, and the step that the progress shows."""
+"""For each summary, the step after which the attempt continues, and the step that the progress shows."""
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def training(tmp_path: Path) -> WorkloadTraining:
 
 @pytest.fixture
 def seen(training: WorkloadTraining, monkeypatch: pytest.MonkeyPatch) -> Seen:
-    introduce, seen = Board.introduce, Seen()
+    describe, seen = Board.describe, Seen()
 
-    def watched(board: Board, introduction: ModelSummary, step: int) -> None:
+    def watched(board: Board, summary: ModelSummary, step: int) -> None:
         seen.append((step, training.telemetry.progress.step))
-        introduce(board, introduction, step)
+        describe(board, summary, step)
 
-    monkeypatch.setattr(Board, "introduce", watched)
+    monkeypatch.setattr(Board, "describe", watched)
     return seen
 
 

@@ -20,7 +20,7 @@ RATES = {"first": 0.25, "second": 0.5}
 def board(tmp_path: Path) -> Iterator[TensorBoard]:
     for name, rate in RATES.items():
         with Board(open_store(str(tmp_path)), name) as written:
-            written.introduce(ModelSummary({"learning_rate": rate, "optimizer": "adam"}, None), 0)
+            written.describe(ModelSummary({"learning_rate": rate, "optimizer": "adam"}, None), 0)
             written.show(Epoch(1, 7, rate / 2, {}, 100.0, validation_loss=rate), {}, {})
     board = TensorBoard(tmp_path / "logs", tmp_path / "output")
     yield board

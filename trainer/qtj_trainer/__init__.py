@@ -3,6 +3,7 @@
 `python -m qtj_trainer train qcnn` trains, `python -m qtj_trainer infer` evaluates the trained weights on the held-out
 set. Each layer imports only from those below it:
 
+    fork_server  forks trainers from a process that has loaded TensorFlow
     run          training, evaluation and inference of a workload, by the command line
     program      a user's own program in any framework
     tensorboard  what TensorBoard shows: curves, the model, and its circuits
@@ -17,6 +18,9 @@ set. Each layer imports only from those below it:
     storage      artifacts under file:// and gs://
     tracer       profiles of a process, without ending it
     tracking     a training as a run of another server, such as MLflow
+    weights      weights of a Keras model as bytes
+    step_clock   how old the last step is, and how long the last ones took
+    errors, exchange_clock, libraries, listening, loopback: what all of them share
 
 The import of TensorFlow takes 7 seconds, that of TensorFlow Quantum 4 more. So ``--help`` and all checks of arguments
 run before it, and functions that need these libraries import them.

@@ -1,4 +1,4 @@
-"""How old the last step of a training is, and the stacks of all threads if it becomes too old.
+"""How old the last step of a training is, how long the last ones took, and the stacks of all threads if one is late.
 
 The clock starts with the first step of a process. It is stopped outside of steps, so nothing that may take long counts:
 loading, compiling the first step, an evaluation, a checkpoint.

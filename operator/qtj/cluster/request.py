@@ -1,4 +1,4 @@
-"""Requests that the operator never makes: logs, events by the object that they are about, and what a user applies."""
+"""Requests that the operator never makes: logs, events by name or namespace, and what a user applies."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -21,8 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from qtj.local import launch
+from qtj.local.container import TRAINER, ProcessSpec, base_environment, confined
 from qtj.local.forkable import imports_of
-from qtj.local.program import TRAINER, ProcessSpec, base_environment, confined
 from qtj_contract import Env
 from qtj_operator.api.job import is_trainer, main_container
 from qtj_operator.controller.client import Object

@@ -22,12 +22,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qtj.local.addresses import Addresses, NoFreePortError
+from qtj.local.container import CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.fork_server import ForkServer
 from qtj.local.objects import grace_of
 from qtj.local.podstatus import conditions, ended, running, termination_message
 from qtj.local.probes import Prober
 from qtj.local.process import Process, Supervisors
-from qtj.local.program import CannotStartError, Configs, ProcessSpec, program_of
 from qtj.local.store import Change, ClusterStore
 from qtj.local.variables import group_address
 from qtj_contract import Env

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from qtj.local.addresses import HOST
+from qtj.local.container import CannotStartError, ProcessSpec, with_command
 from qtj.local.http import get
 from qtj.local.process import Process, Supervisors
-from qtj.local.program import CannotStartError, ProcessSpec, with_command
 from qtj_operator.controller.client import Object
 
 __all__ = ["Prober"]

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from qtj.local import launch
+from qtj.local.container import ProcessSpec, not_started
 from qtj.local.fork_server import MARK, Child, ForkServer, new_mark
 from qtj.local.launch import request
-from qtj.local.program import ProcessSpec, not_started
 
 __all__ = ["Process", "Started", "Supervisors", "start_supervisor"]
 

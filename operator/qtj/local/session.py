@@ -17,6 +17,7 @@ from datetime import timedelta
 from functools import partial
 
 from qtj.local.addresses import Addresses, PortLease
+from qtj.local.container import Configs
 from qtj.local.folder import Folder, FolderError
 from qtj.local.fork_server import ForkServer
 from qtj.local.hidden import restored
@@ -24,7 +25,6 @@ from qtj.local.http import get
 from qtj.local.jobs import JobController
 from qtj.local.kubelet import Kubelet, Machine
 from qtj.local.pod_record import record_pod
-from qtj.local.program import Configs
 from qtj.local.progress_log import ProgressLog
 from qtj.local.records import is_at_rest, is_over, without_digest
 from qtj.local.store import Change, ClusterStore, MemoryClient
@@ -32,7 +32,7 @@ from qtj_contract import PROGRESS_PATH, activity_in
 from qtj_operator.api.job import METRICS_PORT, ReplicaId
 from qtj_operator.api.names import LABEL_JOB, replica_name
 from qtj_operator.controller.client import ApiError, Key, Object, Resource
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.progress import Poller
 from qtj_operator.controller.queue import WorkQueue

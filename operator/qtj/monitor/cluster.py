@@ -9,14 +9,14 @@ from qtj.cluster.request import events_in, events_of_job
 from qtj.monitor.cluster_logs import copy_cluster_logs
 from qtj.monitor.cluster_source import ClusterSource
 from qtj.monitor.facts import events_about
-from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
+from qtj.monitor.show import EventsSeen, show_events, show_jobs, show_status
 from qtj.terminal.output_format import OutputFormat
 from qtj_operator.api.reading import read_status
 from qtj_operator.api.status import FINISHED
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.controller.client import Object
 
-__all__ = ["show_cluster_board", "show_cluster_events", "show_cluster_logs", "show_cluster_status"]
+__all__ = ["show_cluster_events", "show_cluster_jobs", "show_cluster_logs", "show_cluster_status"]
 
 _LAST_EVENTS = timedelta(seconds=5)
 """How long after the end of a job its last events may be written: the operator writes the status first."""
@@ -42,7 +42,7 @@ def show_cluster_status(job: str, namespace: str | None, form: OutputFormat | No
     return on_cluster(show, namespace)
 
 
-def show_cluster_board(
+def show_cluster_jobs(
     jobs: Sequence[str], namespace: str | None, form: OutputFormat | None, *, all_namespaces: bool
 ) -> None:
     """Shows jobs, or all jobs of a namespace, or of all namespaces.
@@ -54,7 +54,7 @@ def show_cluster_board(
     async def show(client: ApiClient, where: str) -> None:
         source = ClusterSource(client, client.now, None if all_namespaces else where, jobs)
         empty = "no job is on the cluster" if all_namespaces else f"no job is in namespace {where}"
-        await show_board(source, form, f"{empty}: kubectl apply -f FILE creates one")
+        await show_jobs(source, form, f"{empty}: kubectl apply -f FILE creates one")
 
     on_cluster(show, namespace)
 

@@ -20,12 +20,12 @@ __all__ = [
     "EVENT_HEADINGS",
     "JOB_HEADINGS",
     "REPLICA_HEADINGS",
-    "board_text",
     "count_of",
     "event_cells",
     "events_about",
     "facts",
     "job_cells",
+    "jobs_text",
     "last_events",
     "replica_cells",
     "share_done",
@@ -159,11 +159,11 @@ def status_text(seen: Snapshot) -> str:
     return "\n".join(_status_lines(seen))
 
 
-def board_text(board: Sequence[Snapshot]) -> str:
+def jobs_text(snapshots: Sequence[Snapshot]) -> str:
     """Returns a line for each job, and then one for each replica of those that are not over."""
-    lines = columns([JOB_HEADINGS, *map(job_cells, board)])
+    lines = columns([JOB_HEADINGS, *map(job_cells, snapshots)])
     replicas = [
-        (each.name, *replica_cells(replica)) for each in board if not each.is_over for replica in each.replica_rows
+        (each.name, *replica_cells(replica)) for each in snapshots if not each.is_over for replica in each.replica_rows
     ]
     return f"{lines}\n\n{columns([('JOB', *REPLICA_HEADINGS), *replicas])}" if replicas else lines
 

@@ -17,7 +17,7 @@ from qtj.monitor.snapshot import Replica, Snapshot
 from qtj.terminal.signals import sigterm_exits
 from qtj.terminal.text import truncate, visible
 
-__all__ = ["Screen", "board_on", "job_on"]
+__all__ = ["Screen", "job_on", "jobs_on"]
 
 Drawing = Callable[[Sequence[Snapshot], int, int], RenderableType]
 """Draws jobs on a terminal of a width and a height."""
@@ -53,7 +53,7 @@ class Screen(AbstractContextManager["Screen"]):
         self._live = Live(self, console=console, refresh_per_second=4, vertical_overflow="crop")
         self._stack = ExitStack()
         self._draw = draw
-        self._board: Sequence[Snapshot] = ()
+        self._snapshots: Sequence[Snapshot] = ()
         self._empty = empty
         self._complaint = ""
 
@@ -69,9 +69,9 @@ class Screen(AbstractContextManager["Screen"]):
         """Leaves what was drawn last."""
         self._stack.close()
 
-    def show(self, board: Sequence[Snapshot]) -> None:
+    def show(self, snapshots: Sequence[Snapshot]) -> None:
         """Takes the jobs as they are now."""
-        self._board, self._complaint = board, ""
+        self._snapshots, self._complaint = snapshots, ""
 
     def complain(self, sentence: str) -> None:
         """Takes why the jobs could not be looked at: what was seen last stays."""
@@ -79,17 +79,17 @@ class Screen(AbstractContextManager["Screen"]):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draws."""
-        if self._board:
-            yield self._draw(self._board, options.max_width, console.height - _MARGIN)
+        if self._snapshots:
+            yield self._draw(self._snapshots, options.max_width, console.height - _MARGIN)
         elif self._empty:
             yield Text(visible(self._empty))
         if self._complaint:
             yield Text(truncate(visible(self._complaint), options.max_width), "yellow")
 
 
-def job_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType:
+def job_on(snapshots: Sequence[Snapshot], width: int, height: int) -> RenderableType:
     """Draws one job: facts with a bar, replicas, and the last events."""
-    (seen,) = board
+    (seen,) = snapshots
     lines = _facts(seen, width)
     events = [_event(event["reason"], event["message"], width) for event in last_events(seen)]
     used = lines.row_count + len(events) + 3
@@ -98,14 +98,14 @@ def job_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType
     return Group(lines, *table, *([Text(""), *events] if events else []))
 
 
-def board_on(board: Sequence[Snapshot], width: int, height: int) -> RenderableType:
+def jobs_on(snapshots: Sequence[Snapshot], width: int, height: int) -> RenderableType:
     """Draws several jobs, and the replicas of those that are active."""
-    active = [(seen.name, each) for seen in board if not seen.is_over for each in seen.replica_rows]
-    rows = min(len(board), max((height - 3) // 2, 1) if active else height - 1)
-    jobs = board_table(board, width, rows)
+    active = [(seen.name, each) for seen in snapshots if not seen.is_over for each in seen.replica_rows]
+    rows = min(len(snapshots), max((height - 3) // 2, 1) if active else height - 1)
+    jobs = job_table(snapshots, width, rows)
     if not active:
         return jobs
-    return Group(jobs, Text(""), replica_table(active, height - rows - 3, with_job=len(board) > 1))
+    return Group(jobs, Text(""), replica_table(active, height - rows - 3, with_job=len(snapshots) > 1))
 
 
 def _facts(seen: Snapshot, width: int) -> Table:
@@ -133,22 +133,22 @@ def bar_of(seen: Snapshot, width: int = _ROW_BAR) -> ProgressBar:
     return ProgressBar(1.0, share_done(seen), width=width)
 
 
-def board_table(board: Sequence[Snapshot], width: int, rows: int) -> RenderableType:
+def job_table(snapshots: Sequence[Snapshot], width: int, rows: int) -> RenderableType:
     """Returns a row for each job, and a line about those for which there is no room.
 
     Args:
-        board: The jobs.
+        snapshots: The jobs.
         width: The columns of the terminal.
         rows: How many rows there may be, without the headings.
     """
     headings = [each for each in _with_bar(JOB_HEADINGS, "PROGRESS") if width >= _NARROW.get(each, 0)]
     table = _table(headings)
-    shown = board if len(board) <= rows else board[: max(rows - 1, 0)]
+    shown = snapshots if len(snapshots) <= rows else snapshots[: max(rows - 1, 0)]
     for seen in shown:
         cells: dict[str, RenderableType] = dict(zip(JOB_HEADINGS, map(_text, job_cells(seen)), strict=True))
         cells["PROGRESS"], cells["PHASE"] = bar_of(seen), styled_phase(seen.phase)
         table.add_row(*(cells[each] for each in headings))
-    return _with_rest(table, [seen.phase for seen in board[len(shown) :]])
+    return _with_rest(table, [seen.phase for seen in snapshots[len(shown) :]])
 
 
 def replica_table(replicas: Sequence[tuple[str, Replica]], rows: int, *, with_job: bool = False) -> RenderableType:

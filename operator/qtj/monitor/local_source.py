@@ -11,7 +11,7 @@ from qtj.local.follow import events_of
 from qtj.local.history import INTERRUPTED, History
 from qtj.local.pod_record import recorded_pods
 from qtj.local.progress_log import progress_history
-from qtj.monitor.show import EventsSeen, show_board, show_events, show_status
+from qtj.monitor.show import EventsSeen, show_events, show_jobs, show_status
 from qtj.monitor.snapshot import Snapshot, replicas_of
 from qtj.runs.folders import PAGE, RecordedRun, find_run, jobs_named
 from qtj.runs.status_text import STOPPING, phase_message
@@ -24,8 +24,8 @@ from qtj_operator.core.pod import FINISHED as ENDED
 
 __all__ = [
     "LocalSource",
-    "show_local_board",
     "show_local_events",
+    "show_local_jobs",
     "show_local_status",
 ]
 
@@ -141,14 +141,14 @@ def show_local_status(run: str | None, artifacts: str | None, form: OutputFormat
     return asyncio.run(show_status(LocalSource(lambda: [find_run(name, artifacts)]), form, follow=follow))
 
 
-def show_local_board(jobs: Sequence[str], form: OutputFormat | None) -> None:
+def show_local_jobs(jobs: Sequence[str], form: OutputFormat | None) -> None:
     """Shows the runs that are active, and the last run of each job.
 
     Raises:
         InputError: A job was not run here.
     """
     empty = "there is no run in this folder yet: qtj run FILE starts one"
-    asyncio.run(show_board(LocalSource(lambda: active_runs(jobs)), form, empty))
+    asyncio.run(show_jobs(LocalSource(lambda: active_runs(jobs)), form, empty))
 
 
 def show_local_events(run: str | None, artifacts: str | None, form: OutputFormat | None, *, follow: bool) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from qtj.local.hidden import shown
-from qtj.monitor.facts import EVENT_HEADINGS, board_text, count_of, event_cells, status_text
-from qtj.monitor.live import Screen, board_on, job_on
+from qtj.monitor.facts import EVENT_HEADINGS, count_of, event_cells, jobs_text, status_text
+from qtj.monitor.live import Screen, job_on, jobs_on
 from qtj.monitor.snapshot import Source
 from qtj.monitor.watch import (
     PERIOD_SECONDS,
@@ -25,7 +25,7 @@ from qtj.terminal.output_format import OutputFormat, formatted
 from qtj.terminal.streams import print_stderr, print_stdout
 from qtj_operator.controller.client import Object
 
-__all__ = ["EventsSeen", "show_board", "show_events", "show_status"]
+__all__ = ["EventsSeen", "show_events", "show_jobs", "show_status"]
 
 _CODES = {"Complete": COMPLETE, "Failed": FAILED, "Interrupted": INTERRUPTED}
 _EVENT_WIDTHS = (12, 8, 22, 32)
@@ -62,13 +62,13 @@ async def show_status(source: Source, form: OutputFormat | None, *, follow: bool
         print_stdout(formatted([shown(seen.job)], form, name=lambda _: seen.name) if form else status_text(seen))
         return COMPLETE
     if form:
-        (last,) = await watch(source, Documents(form), lambda board: board[0].is_over)
+        (last,) = await watch(source, Documents(form), lambda snapshots: snapshots[0].is_over)
     else:
         (last,) = await watch_on_stdout(source, job_on)
     return _CODES.get(last.phase, COMPLETE)
 
 
-async def show_board(source: Source, form: OutputFormat | None, empty: str) -> None:
+async def show_jobs(source: Source, form: OutputFormat | None, empty: str) -> None:
     """Shows several jobs: again and again on a terminal, else once.
 
     Args:
@@ -82,15 +82,15 @@ async def show_board(source: Source, form: OutputFormat | None, empty: str) -> N
     """
     reader = Reader()
     if form is None and can_draw(reader.console):
-        with Screen(reader.console, board_on, empty) as screen:
+        with Screen(reader.console, jobs_on, empty) as screen:
             await watch(source, screen, lambda _: reader.is_gone)
         return
-    board = await source.look()
+    snapshots = await source.look()
     if form:
-        rows = [seen.to_dict() for seen in board]
+        rows = [seen.to_dict() for seen in snapshots]
         print_stdout(formatted(rows, form, name=lambda row: str(row["name"]), as_list=True))
     else:
-        print_stdout(board_text(board) if board else empty)
+        print_stdout(jobs_text(snapshots) if snapshots else empty)
 
 
 async def show_events(

@@ -42,7 +42,7 @@ _REFUSALS = range(400, 429)
 class View(Protocol):
     """What shows jobs."""
 
-    def show(self, board: Sequence[Snapshot]) -> None:
+    def show(self, snapshots: Sequence[Snapshot]) -> None:
         """Takes the jobs as they are now."""
         ...
 
@@ -86,13 +86,13 @@ async def watch(
         InputError: A job is not there, or not any more.
         ApiError: The cluster does not answer the first question. Later, this is shown, and it is asked again.
     """
-    board = await source.look()
-    view.show(board)
-    while not ends(board):
+    snapshots = await source.look()
+    view.show(snapshots)
+    while not ends(snapshots):
         await asyncio.sleep(period)
-        board = await until_answered(source.look, view.complain)
-        view.show(board)
-    return board
+        snapshots = await until_answered(source.look, view.complain)
+        view.show(snapshots)
+    return snapshots
 
 
 async def until_answered(ask: Callable[[], Awaitable[T]], complain: Callable[[str], None]) -> T:
@@ -127,8 +127,8 @@ async def watch_on_stdout(source: Source, draw: Drawing) -> Sequence[Snapshot]:
     """
     reader = Reader()
 
-    def ends(board: Sequence[Snapshot]) -> bool:
-        return reader.is_gone or all(seen.is_over for seen in board)
+    def ends(snapshots: Sequence[Snapshot]) -> bool:
+        return reader.is_gone or all(seen.is_over for seen in snapshots)
 
     if can_draw(reader.console):
         with Screen(reader.console, draw) as screen:
@@ -144,13 +144,13 @@ class Changes:
         self._known: dict[str, str] = {}
         self._pods: dict[str, Object] = {}
 
-    def between(self, board: Sequence[Snapshot]) -> Iterator[Change]:
+    def between(self, snapshots: Sequence[Snapshot]) -> Iterator[Change]:
         """Yields the changes since the last look: events and pods first, then the job that follows from them."""
-        for seen in board:
+        for seen in snapshots:
             yield from self._new(Resource.EVENTS, seen.events)
             yield from self._new(Resource.PODS, seen.pods)
-        yield from self._gone([pod for seen in board for pod in seen.pods])
-        for seen in board:
+        yield from self._gone([pod for seen in snapshots for pod in seen.pods])
+        for seen in snapshots:
             yield from self._new(Resource.QUANTUM_TRAINING_JOBS, [_with_progress(seen)])
 
     def _new(self, resource: Resource, objects: Sequence[Object]) -> Iterator[Change]:
@@ -178,11 +178,11 @@ class Lines:
         self._view = view
         self._changes = Changes()
 
-    def show(self, board: Sequence[Snapshot]) -> None:
+    def show(self, snapshots: Sequence[Snapshot]) -> None:
         """Takes the jobs as they are now."""
-        for change in self._changes.between(board):
+        for change in self._changes.between(snapshots):
             self._view.show_change(change)
-        for seen in board:
+        for seen in snapshots:
             if seen.activity is not None:
                 self._view.set_activity(key_of(seen.job), seen.activity)
             if seen.is_over:
@@ -226,9 +226,9 @@ class Documents:
         self._form = form
         self._last: dict[str, Mapping[str, Any]] = {}
 
-    def show(self, board: Sequence[Snapshot]) -> None:
+    def show(self, snapshots: Sequence[Snapshot]) -> None:
         """Takes the jobs as they are now."""
-        for seen in board:
+        for seen in snapshots:
             if self._last.get(seen.name) != seen.job:
                 self._last[seen.name] = seen.job
                 write_document(shown(seen.job), self._form)

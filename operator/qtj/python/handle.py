@@ -13,8 +13,8 @@ from qtj.monitor.watch import View, watch, watch_on_stdout
 from qtj.python.apart import apart
 from qtj.python.errors import JobFailedError, NotFinishedError
 from qtj.python.here import Here
+from qtj.python.notebook import Cell, Nobody, html_of, is_notebook
 from qtj.python.report import Report
-from qtj.python.shown import Cell, Nobody, html_of, is_notebook
 from qtj.python.table import Table
 from qtj.report.stored import Weights, read_any, stored_at, stored_weights
 from qtj.runs.line_view import end_sentence
@@ -239,7 +239,7 @@ async def _followed(source: Source, left: Event, period: float) -> Sequence[Snap
 
 
 def _ends(left: Event) -> Callable[[Sequence[Snapshot]], bool]:
-    return lambda board: left.is_set() or all(seen.is_over for seen in board)
+    return lambda snapshots: left.is_set() or all(seen.is_over for seen in snapshots)
 
 
 def _epoch_row(record: EpochRecord) -> Mapping[str, Any]:

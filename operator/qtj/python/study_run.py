@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qtj.python.errors import NotFinishedError, StudyFailedError
-from qtj.python.shown import Output, is_notebook
+from qtj.python.notebook import Output, is_notebook
 from qtj.runs.prepare import mistakes_in, notes_in
 from qtj.terminal.errors import COMPLETE, FAILED, INTERRUPTED, InputError
 

@@ -1,4 +1,4 @@
-"""The files of a report: its text and its picture."""
+"""Writes the files of a report: the usual ones, and those that a user names."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

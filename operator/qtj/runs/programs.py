@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from qtj.files.documents import Document
+from qtj.local.container import TRAINER, CannotStartError, ProcessSpec, moved_text, program_of, unpack, unpacked
 from qtj.local.folder import Folder
-from qtj.local.program import TRAINER, CannotStartError, ProcessSpec, moved_text, program_of, unpack, unpacked
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.variables import Configs, as_text
 from qtj.script.program import not_installed, requirements_in

@@ -19,10 +19,10 @@ from qtj.checks.job import check_file, check_job
 from qtj.files.documents import STDIN, Document, Documents, File, attributed, file_of
 from qtj.files.settings import Setting
 from qtj.local.activity import Activity
+from qtj.local.container import Configs
 from qtj.local.folder import Folder
 from qtj.local.fork_server import ForkServer, fork_server_for
 from qtj.local.hidden import shown
-from qtj.local.program import Configs
 from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
 from qtj.preview.dry_run import dry_run_lines

@@ -4,12 +4,10 @@ A supervisor ends it with this process, however that ends: see `qtj.local.launch
 """
 
 import asyncio
-import importlib.util
 import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,21 +15,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from qtj.local.addresses import HOST
 from qtj.local.http import get
 from qtj.local.launch import request
 from qtj.local.process import start_supervisor
-from qtj.runs.folders import job_and_folder
 from qtj.terminal.errors import InputError
 from qtj.terminal.streams import print_stdout
 
-__all__ = ["HOST", "answers", "serve", "serve_run", "usable_port"]
+__all__ = ["answers", "serve", "usable_port"]
 
 _PERIOD_SECONDS = 0.2
 _STARTS_WITHIN = 300.0
 """Seconds. TensorBoard imports TensorFlow where it is installed, which takes a minute on a busy machine."""
 _ENDS_WITHIN = 10.0
-HOST = "127.0.0.1"
-_NEEDED = ("tensorboard", "xprof")
 
 
 def serve(command: Sequence[str], program: str, ready: Callable[[], bool], sentence: str) -> None:
@@ -123,51 +119,3 @@ def usable_port(wanted: int) -> int:
             raise InputError(f"{why}: choose another with --port, or any with --port 0") from None
         port: int = probe.getsockname()[1]
         return port
-
-
-def serve_run(run: str | None, artifacts: str | None, port: int) -> None:
-    """Serves the curves of a run until Ctrl-C.
-
-    Args:
-        run: Its name; None for the last run of all.
-        artifacts: The value of --artifacts.
-        port: The port of this machine; 0 for any.
-
-    Raises:
-        InputError: There is no such run, it has no curves, they cannot be read, or the port is in use.
-        ModuleNotFoundError: TensorBoard is not installed.
-    """
-    job, folder = job_and_folder(run, artifacts)
-    logs = f"{folder.bucket.rstrip('/')}/logs" if folder.bucket else _with_curves(folder.path / "logs", job)
-    for name in _NEEDED:
-        if importlib.util.find_spec(name) is None:
-            raise ModuleNotFoundError(name=name)
-    port = usable_port(port)
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "qtj.tensorboard.server",
-        f"--logdir={logs}",
-        "--host",
-        HOST,
-        "--port",
-        str(port),
-    ]
-    address = f"http://{HOST}:{port}/"
-    sentence = f"TensorBoard shows {logs} at {address} until you press Ctrl-C"
-    serve([*command, "--window_title", job, "--load_fast", "false"], "TensorBoard", lambda: answers(address), sentence)
-
-
-def _with_curves(logs: Path, job: str) -> str:
-    """Returns the folder with the curves.
-
-    Raises:
-        InputError: There is none yet.
-    """
-    if not any(logs.rglob("*tfevents*")):
-        raise InputError(
-            f"{logs} has no curves of {job}: the trainer and qtj_trainer.Program store the first ones after an epoch, "
-            "and another program has to write them (docs/reference/contract.md)"
-        )
-    return str(logs)

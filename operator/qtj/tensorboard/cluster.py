@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from qtj.cluster.choice import CHOICE
-from qtj.tensorboard.child import HOST, answers, serve, usable_port
+from qtj.local.addresses import HOST
+from qtj.tensorboard.child import answers, serve, usable_port
 from qtj.terminal.errors import InputError
 from qtj_operator.api.defaults import TENSORBOARD_PORT
 from qtj_operator.api.names import GROUP, PLURAL, tensorboard_name

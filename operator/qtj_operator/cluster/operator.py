@@ -13,13 +13,13 @@ from qtj_operator.api.copied_labels import CopiedLabels
 from qtj_operator.api.platform_settings import NO_SETTINGS, PlatformSettings
 from qtj_operator.cluster.api import ApiClient
 from qtj_operator.cluster.connect import connect, transport
-from qtj_operator.cluster.garbage import short_collections
 from qtj_operator.cluster.leader import lead
+from qtj_operator.cluster.python_gc import short_collections
 from qtj_operator.cluster.scope import Scope, Shared, check_installed, until_one_ends
 from qtj_operator.cluster.server import serve
 from qtj_operator.controller.client import Key
 from qtj_operator.controller.fair_limit import FairLimit
-from qtj_operator.controller.memory import Jobs
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.queue import WorkQueue
 from qtj_operator.controller.study_memory import Studies as KnownStudies

@@ -23,7 +23,7 @@ from qtj_operator.api.conditions import FAILURES, ConditionType, Reason, find, i
 from qtj_operator.api.status import Phase, Status
 from qtj_operator.api.study_status import StudyPhase, StudyReason
 from qtj_operator.controller.client import Key
-from qtj_operator.controller.memory import JobMemory, Jobs
+from qtj_operator.controller.job_memory import JobMemory, Jobs
 from qtj_operator.controller.study_memory import Studies, StudyMemory
 
 __all__ = ["OTHERS", "STUDY_TROUBLES", "TROUBLES", "JobMetrics"]

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from qtj_contract.version import installed_version
 from qtj_operator.api.status import Status
 from qtj_operator.controller.client import Resource
+from qtj_operator.controller.job_memory import Jobs
 from qtj_operator.controller.job_metrics import JobMetrics
-from qtj_operator.controller.memory import Jobs
 from qtj_operator.controller.study_memory import Studies
 
 __all__ = ["Metrics", "Outcome"]

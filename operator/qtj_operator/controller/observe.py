@@ -11,7 +11,7 @@ from qtj_operator.api.status import InferencePhase
 from qtj_operator.controller.act import PARALLEL
 from qtj_operator.controller.children import is_controlled_by, is_of_earlier
 from qtj_operator.controller.client import ApiError, Client, Object, ProgressSource, Resource
-from qtj_operator.controller.memory import JobMemory
+from qtj_operator.controller.job_memory import JobMemory
 from qtj_operator.controller.parse import has_ended, parse_inference, parse_pod_group, parse_readiness
 from qtj_operator.controller.slices import in_slices
 from qtj_operator.core.inference_run import InferenceRun

@@ -14,10 +14,10 @@ from qtj_operator.api.status import Status
 from qtj_operator.controller.act import JobChanged, act, always
 from qtj_operator.controller.client import ApiError, Client, Key, Object, ProgressSource, Resource
 from qtj_operator.controller.events import emit
+from qtj_operator.controller.job_memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.journal import log_deleted, log_fields, log_transition
 from qtj_operator.controller.killed import with_killed
 from qtj_operator.controller.last_events import with_told
-from qtj_operator.controller.memory import Actions, JobMemory, Jobs
 from qtj_operator.controller.metrics import Metrics
 from qtj_operator.controller.observe import observe, with_namespace, with_nodes
 from qtj_operator.controller.observe_tensorboard import with_board
@@ -124,7 +124,7 @@ class Reconciler:
         if (found := await self._act(job, decision.actions, memory.actions, now)) is not None:
             seen = replace(seen, obstacle=found)
             decision = decide(seen, now)
-        found = await self._act(job, decision.companions, memory.tensorboard, now)
+        found = await self._act(job, decision.tensorboard_actions, memory.tensorboard, now)
         if found is not None and seen.board is not None:
             decision = decide(replace(seen, board=replace(seen.board, obstacle=found)), now)
         return decision

@@ -27,7 +27,7 @@ from qtj_operator.core.platform import CLUSTER, Platform
 from qtj_operator.core.study.on_cluster import SeenStudy, StudyPass, TrialJob, decide_pass, recorded_trials
 from qtj_operator.core.study.plan import plan_of, unplannable
 from qtj_operator.core.study.points import Point
-from qtj_operator.core.study.report import invalid, study_events
+from qtj_operator.core.study.status import invalid, study_events
 from qtj_operator.manifests.manifest import Manifest
 from qtj_operator.manifests.trial import LABEL_STUDY, misspelt_reference, owned_trial
 
@@ -205,7 +205,7 @@ class StudyReconciler:
             decision = decide_pass(replace(seen, obstacle=obstacle), now)
         if await self._write(key, raw, decision.status) or decision.resume:
             return timedelta(0)  # the next pass acts on what was recorded; do not count on an event of the watch
-        if obstacle is not None or seen.refusal is not None:
+        if obstacle is not None or seen.no_suggestion is not None:
             return _AGAIN
         return None if decision.wake_at is None else max(decision.wake_at - now, timedelta(seconds=1))
 
@@ -215,7 +215,7 @@ class StudyReconciler:
             async with self.sampler.turn(key):
                 return replace(seen, suggested=await self.suggest(seen.spec, recorded_trials(seen), count))
         except NoSuggestion as problem:
-            return replace(seen, refusal=str(problem))
+            return replace(seen, no_suggestion=str(problem))
 
     async def _act(self, study: Study, raw: Object, decision: StudyPass) -> str | None:
         """Deletes, suspends, resumes and creates jobs, in turn; returns what keeps one from being created."""

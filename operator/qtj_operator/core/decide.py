@@ -131,18 +131,18 @@ def decide(seen: Observed, now: datetime) -> Decision:
     stage = stage_of(seen.job)
     verdict = next((v for policy in stage.policies if (v := policy(seen, now)) is not None), Wait())
     verdict = refused(seen, repaired_later(verdict, seen.repairs_due), now)
-    companion = tensorboard(seen)
-    status = status_of(seen, verdict, now).changed(tensorboard=companion.status)
+    beside = tensorboard(seen)
+    status = status_of(seen, verdict, now).changed(tensorboard=beside.status)
     after = replace(seen.job, status=status)
     again = filter(None, (reminder(seen, status, now),))
     return Decision(
         actions=verdict.actions if isinstance(verdict, Act) else (),
-        companions=companion.actions if _leaves_room(verdict) else (),
+        tensorboard_actions=beside.actions if _leaves_room(verdict) else (),
         asked=seen.asked,
         followers=seen.followers,
         status=status,
-        events=(*events_between(seen.job.status, status), *verdict.events, *companion.events, *again),
-        wake_at=earliest(_wake_at(verdict), companion.wake_at, *(timer(seen, after, now) for timer in stage.timers)),
+        events=(*events_between(seen.job.status, status), *verdict.events, *beside.events, *again),
+        wake_at=earliest(_wake_at(verdict), beside.wake_at, *(timer(seen, after, now) for timer in stage.timers)),
     )
 
 

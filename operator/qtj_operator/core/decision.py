@@ -184,7 +184,7 @@ class Decision:
 
     Attributes:
         actions: Changes to what the job consists of.
-        companions: Changes to what accompanies the job: done after the others, and a refusal does not affect the job.
+        tensorboard_actions: Changes to its TensorBoard: done after the others, and a refusal does not affect the job.
         asked: Replicas that are asked for their progress until the next pass, with their addresses.
         followers: Replicas that are asked now and then, because nothing is decided at once by what they tell.
         status: The status after the pass.
@@ -193,7 +193,7 @@ class Decision:
     """
 
     actions: tuple[Action, ...]
-    companions: tuple[Action, ...] = ()
+    tensorboard_actions: tuple[Action, ...] = ()
     asked: Mapping[ReplicaId, str] = field(default_factory=dict)
     followers: Mapping[ReplicaId, str] = field(default_factory=dict)
     status: Status

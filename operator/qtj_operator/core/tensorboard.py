@@ -38,7 +38,7 @@ from qtj_operator.manifests.tensorboard import (
     tensorboard_service,
 )
 
-__all__ = ["Companion", "tensorboard"]
+__all__ = ["TensorBoardDecision", "tensorboard"]
 
 
 _NOT_APPLIED = (
@@ -47,7 +47,7 @@ _NOT_APPLIED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Companion:
+class TensorBoardDecision:
     """What is done about TensorBoard.
 
     Attributes:
@@ -63,25 +63,25 @@ class Companion:
     wake_at: datetime | None = None
 
 
-def tensorboard(seen: Observed) -> Companion:
+def tensorboard(seen: Observed) -> TensorBoardDecision:
     """Decides about TensorBoard, whatever is decided about the job."""
     wanted = _wanted(seen)
     return wanted if seen.board is None else _allowed(wanted, seen.board)
 
 
-def _wanted(seen: Observed) -> Companion:
+def _wanted(seen: Observed) -> TensorBoardDecision:
     image, board = seen.platform.tensorboard_image, seen.job.tensorboard
     if image is None or not seen.attempt:
-        return Companion()
+        return TensorBoardDecision()
     if board is None:
-        return Companion(actions=_removed(seen), status=_left(seen))
+        return TensorBoardDecision(actions=_removed(seen), status=_left(seen))
     found = seen.board or Board()
     stays = seen.job.edited or account_of_board(seen.job, seen.platform) or not found.readable
     actions = () if stays else tuple(_changes(seen, board, found, image))
-    return Companion(actions=actions, status=_status(seen, board, found))
+    return TensorBoardDecision(actions=actions, status=_status(seen, board, found))
 
 
-def _allowed(wanted: Companion, found: Board) -> Companion:
+def _allowed(wanted: TensorBoardDecision, found: Board) -> TensorBoardDecision:
     """Returns what is left without early repairs, and without everything that a refusal stands in the way of."""
     actions, due = without_early_repairs(wanted.actions, found.repairs_due)
     obstacle = found.obstacle
@@ -89,9 +89,9 @@ def _allowed(wanted: Companion, found: Board) -> Companion:
         return replace(wanted, actions=actions, wake_at=due)
     due = earliest(due, obstacle.due)
     if wanted.status is not None:
-        return Companion(status=wanted.status.changed(message=obstacle.message), wake_at=due)
+        return TensorBoardDecision(status=wanted.status.changed(message=obstacle.message), wake_at=due)
     # It cannot be removed; the API server keeps one event of each message.
-    return Companion(events=(Event("Warning", Reason.TENSORBOARD_NOT_READY, obstacle.message),), wake_at=due)
+    return TensorBoardDecision(events=(Event("Warning", Reason.TENSORBOARD_NOT_READY, obstacle.message),), wake_at=due)
 
 
 def _removed(seen: Observed) -> tuple[Action, ...]:

@@ -201,7 +201,7 @@ class WorkloadTraining(Training):
         """Shows in TensorBoard what is trained. Only the first call does: it takes as long as the first step."""
         if self._board and not self._board.has_summary:
             with self._loop.stopwatch.paused(), self.telemetry.clock.paused():
-                self._board.introduce(self._summary(), start.step)
+                self._board.describe(self._summary(), start.step)
 
     def _summary(self) -> "ModelSummary":
         from qtj_trainer.tensorboard.model_summary import ModelSummary

@@ -73,7 +73,7 @@ class Board:
             writer.close()
         self._local.cleanup()
 
-    def introduce(self, summary: "ModelSummary", step: int) -> None:
+    def describe(self, summary: "ModelSummary", step: int) -> None:
         """Adds what is the same in all steps. It has to be called before anything else is added.
 
         Args:

@@ -1,4 +1,4 @@
-"""Curves of a program for TensorBoard, in the folders of those of a workload: see `board`.
+"""Curves of a program for TensorBoard, in the folders of those of a workload: see `event_files`.
 
 A program may have no TensorFlow, and its import takes 7 seconds. So the files are written with TensorBoard's own
 messages and record format, whose import takes 0.2 seconds.

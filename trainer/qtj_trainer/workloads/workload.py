@@ -1,4 +1,4 @@
-"""The interface of a workload. A new workload is one file with one class, listed in the registry."""
+"""The interface of a workload. A new workload is one file with one class, listed in `workloads/__init__.py`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

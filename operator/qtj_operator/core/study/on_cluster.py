@@ -23,7 +23,7 @@ from qtj_operator.core.study.decide import StudyDecision, decide_study
 from qtj_operator.core.study.epoch import Reached
 from qtj_operator.core.study.plan import Setting
 from qtj_operator.core.study.points import Point
-from qtj_operator.core.study.report import reported
+from qtj_operator.core.study.status import reported
 from qtj_operator.core.study.stopping import judged
 
 __all__ = ["SeenStudy", "StudyPass", "TrialJob", "decide_pass", "recorded_trials"]
@@ -86,7 +86,7 @@ class SeenStudy:
         jobs: The jobs that it owns, by the numbers of their trials.
         obstacle: Why a job cannot be created, as the API server has just said.
         suggested: New points, of a search that learns.
-        refusal: Why there are none.
+        no_suggestion: Why there are none.
         policy: What the platform gives to jobs of its namespace.
     """
 
@@ -97,7 +97,7 @@ class SeenStudy:
     jobs: Mapping[int, TrialJob]
     obstacle: str | None = None
     suggested: Sequence[Point] = ()
-    refusal: str | None = None
+    no_suggestion: str | None = None
     policy: PlatformPolicy = NO_POLICY
 
 
@@ -228,7 +228,7 @@ def _begun(start: Sequence[Setting], trials: Sequence[TrialStatus]) -> list[Tria
 
 def _explained(decision: StudyDecision, seen: SeenStudy) -> StudyDecision:
     """Returns the decision with what keeps trials from starting, if something does."""
-    obstacle = seen.obstacle or seen.refusal
+    obstacle = seen.obstacle or seen.no_suggestion
     if obstacle is None or decision.phase in ENDED:
         return decision
     reason = StudyReason.TRIAL_REJECTED if seen.obstacle else StudyReason.SEARCH_REFUSED

@@ -5,7 +5,7 @@
     tables     where everything is in a packed program; angles from symbols, and back
     engine     values and gradients of one plan; the memory that it holds, and how many examples fit
     trust      a card is compared with the processor before its first use
-    choice     the processor or a card, as the user asked
+    on_card    an engine on a card, with the one on the processor behind it
 
 Nothing of this is imported where no card is asked for.
 """

@@ -1,5 +1,7 @@
 """From a pod's manifest to the process that replaces its main container on this machine.
 
+The files of `spec.program` are unpacked into a folder of their own.
+
 No image is pulled. The image of this repository's trainer is replaced by `python -m qtj_trainer` in this Python
 environment, as in its Dockerfile; every other container has to name its command.
 

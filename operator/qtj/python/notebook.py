@@ -1,4 +1,4 @@
-"""A job as HTML: while a notebook follows it, and at its end."""
+"""What a notebook shows of a job or a study: a cell that is written again while it runs, and a job as HTML."""
 
 import sys
 from base64 import b64encode
@@ -66,7 +66,7 @@ def is_notebook() -> bool:
 class Nobody:
     """Looks away; see `View`."""
 
-    def show(self, board: Sequence[Snapshot]) -> None:
+    def show(self, snapshots: Sequence[Snapshot]) -> None:
         """See `View.show`."""
 
     def complain(self, sentence: str) -> None:
@@ -92,9 +92,9 @@ class Cell(Output):
 
     _seen: Snapshot | None = None
 
-    def show(self, board: Sequence[Snapshot]) -> None:
+    def show(self, snapshots: Sequence[Snapshot]) -> None:
         """See `View.show`."""
-        (self._seen,) = board
+        (self._seen,) = snapshots
         self._draw("")
 
     def complain(self, sentence: str) -> None:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from qtj_operator.api.conditions import ConditionType, Reason
 from qtj_operator.api.status import Phase
 from qtj_operator.controller.client import Key, Object, denied_by
-from qtj_operator.controller.failures import Failures
+from qtj_operator.controller.failing_passes import Failures
 from qtj_operator.controller.killed import Killed
 from qtj_operator.controller.last_events import LastEvents
 from qtj_operator.controller.pace import Pace

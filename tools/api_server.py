@@ -96,6 +96,12 @@ class ApiServer:
         if not self._direct().create(manifest):
             self.kubectl("create", "-f", "-", manifest=manifest)
 
+    def ensure_namespaces(self, *names: str) -> None:
+        """Creates namespaces, or finds them: pytest may set up a module twice in a process, as its tests move on."""
+        for name in names:
+            answer = self.kubectl("create", "namespace", name, check=False)
+            assert "created" in answer or "AlreadyExists" in answer, answer
+
     def refusal(self, manifest: Mapping[str, Any], namespace: str) -> str:
         """Why an object could not be created in a namespace, in the API server's words; nothing if it could."""
         placed = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}

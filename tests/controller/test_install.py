@@ -35,7 +35,7 @@ OURS = (
 @pytest.fixture(scope="module")
 def namespaced(api_server: ApiServer) -> Iterator[ApiServer]:
     """An API server with the operator's rights in the namespace `quantum`."""
-    api_server.kubectl("create", "namespace", "quantum")
+    api_server.ensure_namespaces("quantum")
     api_server.kubectl("apply", "-k", str(DEPLOY / "namespaced"))
     yield api_server
     api_server.kubectl("delete", "-k", str(DEPLOY / "namespaced"), "--wait=false")

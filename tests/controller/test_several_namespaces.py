@@ -20,8 +20,7 @@ RIGHTS = ("--clusterrole=cluster-admin", f"--serviceaccount={ACCOUNT}")
 @pytest.fixture
 def server(api_server: ApiServer) -> Iterator[ApiServer]:
     """An API server with a right of the operator in each namespace of a team, and in no other."""
-    for name in (*TEAMS, OTHER):
-        api_server.kubectl("create", "namespace", name, check=False)
+    api_server.ensure_namespaces(*TEAMS, OTHER)
     for name in TEAMS:
         api_server.kubectl("create", "rolebinding", "operator", *RIGHTS, "-n", name)
     yield api_server

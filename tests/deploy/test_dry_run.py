@@ -25,8 +25,7 @@ UNKNOWN_KINDS = {"monitoring"}
 @pytest.fixture(scope="module")
 def server(api_server: ApiServer) -> ApiServer:
     """The API server with the namespaces into which the kustomizations put objects."""
-    for name in NAMESPACES:
-        api_server.kubectl("create", "namespace", name)
+    api_server.ensure_namespaces(*NAMESPACES)
     return api_server
 
 

@@ -86,8 +86,7 @@ def limited(api_server: ApiServer) -> ApiServer:
     Both stay: another process may hand over tests of this module later, and an API server finds the lists of a policy
     that is created again no more (`docs/operations/access.md`).
     """
-    for name in (NAMESPACE, "qtj-system"):
-        api_server.kubectl("create", "namespace", name, check=False)
+    api_server.ensure_namespaces(NAMESPACE, "qtj-system")
     api_server.kubectl("label", "namespace", NAMESPACE, "quantumtraining.dev/limits=enforced")
     api_server.kubectl("apply", "-k", str(DEPLOY / "policies"))
     wait_until(lambda: "hostNetwork" in answer(api_server, with_pod(hostNetwork=True)), SOON, "the policy")

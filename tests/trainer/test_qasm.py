@@ -29,7 +29,7 @@ class Opaque(cirq.Gate):  # type: ignore[misc]  # Cirq is not followed
         return "Opaque"
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(case=cases(at_most=5), seed=st.integers(0, 1000))
 def test_any_circuit_of_the_engine_has_the_same_values_elsewhere(case: Case, seed: int) -> None:
     random = np.random.default_rng(seed)

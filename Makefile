@@ -264,6 +264,11 @@ bench-training: $(STAMP) ## A training step beside the engine, and two workers b
 bench-spot: $(STAMP) ## Lost worker to next step and cost of checkpoints on this machine, and simulated goodput on spot nodes (half an hour)
 	PYTHONPATH=. $(BIN)/python -m bench.spot_here
 	PYTHONPATH=. $(BIN)/python -m bench.spot $(BENCH)
+
+.PHONY: bench-study
+bench-study: $(STAMP) ## What a study costs beside the trainings that it consists of (minutes; BENCH="--trials 100" for the goal)
+	PYTHONPATH=. $(BIN)/python -m bench.study $(BENCH)
+
 .PHONY: bench-start
 bench-start: $(STAMP) ## From `qtj run` to the first step, part by part (a minute; BENCH="--before FOLDER" for another checkout too)
 	PYTHONPATH=. $(BIN)/python -m bench.start $(BENCH)

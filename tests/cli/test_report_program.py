@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from qtj_contract.program_source import ProgramSource
 from qtj_contract.stored_source import stored_files
 from qtj_report.artifacts import with_programs
 from qtj_report.comparison_page import comparison_page
-from qtj_report.content import Content, Repetition
+from qtj_report.content import Content, Repetition, TrainingRecord
 from qtj_report.page import run_page
 from tests.cli.left import Left
 from tests.cli.qtj import qtj
@@ -124,6 +125,16 @@ def test_differences_are_named_with_arguments_first_and_versions_after_them() ->
         "--seed 0 -> 1", "iris.py changed: 1 line", "numpy 1.26.4 -> 2.0.1", "git commit 3f2a -> 91c0",
     ]  # fmt: skip
     assert differences(first, content("iris/3")) == []
+
+
+def test_an_option_without_a_value_is_as_one_that_is_not_recorded() -> None:
+    """A record of an earlier version does not have the options that came later."""
+    earlier = replace(content("iris/1"), record=TrainingRecord(options={"seed": 1}))
+    later = replace(content("iris/2"), record=TrainingRecord(options={"seed": 1, "patience": None}))
+    patient = replace(content("iris/3"), record=TrainingRecord(options={"seed": 1, "patience": 2}))
+
+    assert differences(earlier, later) == []
+    assert differences(earlier, patient) == differences(later, patient) == ["patience – -> 2"]
 
 
 def test_programs_of_another_job_in_the_same_artifacts_are_not_shown() -> None:

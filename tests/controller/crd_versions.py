@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from qtj_operator.api.names import GROUP, NEWEST_VERSION, PLURAL, VERSION
+from tests.controller.operator_process import SOON
 from tools.api_server import ApiServer
 from tools.background import wait_until
 from tools.release.compatibility import CRD, RELEASED
@@ -14,7 +15,6 @@ from tools.release.compatibility import CRD, RELEASED
 __all__ = ["NAME", "crd_of", "earlier_crd", "install", "job_in", "next_crd", "resource", "stored_versions"]
 
 NAME = f"{PLURAL}.{GROUP}"
-_SOON = 120.0
 
 
 def crd_of(path: Path = CRD) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def install(server: ApiServer, crd: dict[str, Any]) -> None:
         words = server.kubectl("api-versions").split()
         return {word.partition("/")[2] for word in words if word.startswith(f"{GROUP}/")} == wanted
 
-    wait_until(served, _SOON, f"the API server to serve {wanted}")
+    wait_until(served, SOON, f"the API server to serve {wanted}")
 
 
 def stored_versions(server: ApiServer) -> list[str]:

@@ -11,7 +11,7 @@ import yaml
 
 from qtj_operator.api.names import API_VERSIONS
 from tests.controller.conftest import api_server, namespace
-from tests.controller.operator_process import EXAMPLE
+from tests.controller.operator_process import EXAMPLE, SOON
 from tests.deploy.chart import DEPLOY
 from tools.api_server import ApiServer
 from tools.background import wait_until
@@ -19,7 +19,6 @@ from tools.background import wait_until
 __all__ = ["api_server", "namespace"]
 
 NAMESPACE = "limited"
-SOON = 120.0
 QCNN = yaml.safe_load(EXAMPLE.read_text())
 ALLOWED = "registry.example.com/quantum/trainer:1"
 CONTAINER = {"name": "trainer", "image": ALLOWED}

@@ -6,6 +6,7 @@ import urllib.request
 import pytest
 
 from tests.controller.conftest import api_server
+from tests.controller.operator_process import SOON
 from tests.deploy.chart import DEPLOY
 from tools.api_server import ApiServer, unverified
 from tools.background import wait_until
@@ -14,7 +15,6 @@ __all__ = ["api_server"]
 
 OPERATOR = "system:serviceaccount:qtj-system:qtj-operator"
 SCHEMA = "qtj-operator-requests"
-SOON = 120.0
 
 
 def schema_of(server: ApiServer, user: str) -> str:

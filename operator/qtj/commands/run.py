@@ -184,7 +184,12 @@ def report(
         is_there = is_on_cluster(namespace, artifacts, cluster=cluster)
         names = [] if scaling or artifacts else list(runs or ())
         one = names[0] if len(names) == 1 else ""
-        text = _of_study(one, namespace, output, html, csv, baseline, cluster=is_there) if one else None
+        text = None
+        if one:
+            from qtj.studies.report import Asked, cluster_study_report, study_report
+
+            asked = Asked(output=output, html=html, table=csv, baseline=baseline)
+            text = cluster_study_report(one, namespace, asked) if is_there else study_report(one, asked)
         if text is not None:
             print_stdout(text)
         elif csv or baseline:
@@ -195,23 +200,6 @@ def report(
             print_stdout(_scaling(runs or (), artifacts, output))
         else:
             _report(runs or (), artifacts, output, html)
-
-
-def _of_study(
-    name: str,
-    namespace: str | None,
-    output: OutputFormat | None,
-    html: Path | None,
-    table: Path | None,
-    baseline: str | None,
-    *,
-    cluster: bool,
-) -> str | None:
-    """Returns the report of a study; None if the name is that of none."""
-    from qtj.studies.report import Asked, cluster_study_report, study_report
-
-    asked = Asked(output=output, html=html, table=table, baseline=baseline)
-    return cluster_study_report(name, namespace, asked) if cluster else study_report(name, asked)
 
 
 def _of_cluster(

@@ -1,5 +1,6 @@
 """Commands that create, change or fetch jobs of a cluster. Each imports what it needs when it runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,7 @@ from qtj.terminal.streams import print_stderr, print_stdout
 
 if TYPE_CHECKING:
     from qtj.control import Changed
+    from qtj.script.documents import ProgramOptions
     from qtj.script.objects import Resources
     from qtj.submit.submit import Order
 
@@ -94,19 +96,7 @@ def submit(
         if follow and dry_run:
             raise InputError("--follow and --dry-run contradict each other: leave one of them out")
         if local:
-            from qtj.report.local import page_at_end
-            from qtj.runs.run import Options
-
-            code = run_here(
-                Options(
-                    file=chosen,
-                    program=program,
-                    settings=settings or (),
-                    output=output,
-                    dry_run=dry_run,
-                    at_end=page_at_end,
-                )
-            )
+            code = _run_here(chosen, program, settings or (), output, dry_run=dry_run)
         else:
             order = Order(
                 file=chosen,
@@ -118,6 +108,15 @@ def submit(
             )
             code = _submit(order, output, follow=follow, dry_run=dry_run)
     raise typer.Exit(code)
+
+
+def _run_here(file: Path, program: "ProgramOptions", settings: Sequence[str], output: Output, *, dry_run: bool) -> int:
+    from qtj.report.local import page_at_end
+    from qtj.runs.run import Options
+
+    return run_here(
+        Options(file=file, program=program, settings=settings, output=output, dry_run=dry_run, at_end=page_at_end)
+    )
 
 
 def _resources(image: str | None, cpu: str | None, memory: str | None) -> "Resources | None":

@@ -62,13 +62,14 @@ def test_what_is_known_already_is_no_reason_to_look_again() -> None:
     assert hints == [KEY]
 
 
-def test_a_creation_is_looked_at_although_its_answer_came_first() -> None:
+def test_a_creation_is_no_news_if_its_answer_came_first() -> None:
     handler, cache, hints = handled()
     cache.put(PODS, pod(3))
 
     handler.changed(PODS, "ADDED", pod(3))
+    handler.changed(PODS, "ADDED", pod(4, "another", uid="another"))
 
-    assert hints == [KEY]
+    assert hints == [KEY], "only that of the other pod, whose answer was lost"
 
 
 def test_after_a_gap_the_jobs_are_looked_at_for_which_something_is_new() -> None:

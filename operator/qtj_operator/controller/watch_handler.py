@@ -75,7 +75,7 @@ class WatchHandler:
         key, after = self._cache.family.owner_of(resource, obj), self._cache.get(resource, *address)
         if before is not None and after is not None and self._is_same(before, after):
             return
-        if key is not None and (news or kind == "ADDED"):
+        if key is not None and news:
             self._hint(key)
         if news and former is not None and former != key:
             self._hint(former)  # its child has the label of another job now

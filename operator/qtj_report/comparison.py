@@ -13,10 +13,8 @@ COMPARED: Mapping[str, Callable[[Content], Mapping[str, Any]]] = {
     "Origins": lambda run: run.origin.facts(),
 }
 
-_MISSING = object()
-
 
 def differing_names(values: Sequence[Mapping[str, Any]]) -> Sequence[str]:
-    """Returns the names whose values differ between runs. A name that one of the runs lacks counts as different."""
+    """Returns the names whose values differ between runs; what one of them has not recorded is None."""
     names = sorted({name for each in values for name in each})
-    return [name for name in names if any(each.get(name, _MISSING) != values[0].get(name, _MISSING) for each in values)]
+    return [name for name in names if any(each.get(name) != values[0].get(name) for each in values)]

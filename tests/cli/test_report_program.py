@@ -135,6 +135,8 @@ def test_an_option_without_a_value_is_as_one_that_is_not_recorded() -> None:
 
     assert differences(earlier, later) == []
     assert differences(earlier, patient) == differences(later, patient) == ["patience – -> 2"]
+    assert "patience" not in comparison_page([earlier, later], NOW)
+    assert "patience" in comparison_page([earlier, patient], NOW)
 
 
 def test_programs_of_another_job_in_the_same_artifacts_are_not_shown() -> None:

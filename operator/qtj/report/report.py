@@ -128,6 +128,5 @@ def differences(first: Content, other: Content) -> list[str]:
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     if not before or not now:
         return
-    recorded = [{name: value for name, value in each.items() if value is not None} for each in (before, now)]
-    for name in differing_names(recorded):
+    for name in differing_names((before, now)):
         yield f"{name} {option_text(before.get(name))} -> {option_text(now.get(name))}"

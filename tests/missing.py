@@ -15,7 +15,7 @@ def skip_or_fail(sentence: str) -> NoReturn:
     Args:
         sentence: What is missing, and how to get it.
     """
-    if os.environ.get("CI") == "true":
+    if os.environ.get("CI"):
         pytest.fail(sentence)
     pytest.skip(sentence)
 

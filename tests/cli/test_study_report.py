@@ -319,3 +319,15 @@ def test_a_study_without_any_result_has_a_page_too() -> None:
     text = study_text(study_content("rates", study(), StudyStatus(trials=[trial(1, failed="no memory")])))
 
     assert "rates/1 failed: no memory" in text
+
+
+def test_a_point_says_how_many_of_its_trials_have_failed_and_were_stopped() -> None:
+    """It may be the best one all the same, if each has such a trial."""
+    stopped = trial(2, 0.01, 1).changed(phase=TrialPhase.STOPPED)
+    trials = [trial(1, 0.01, 0, mse=0.1), stopped, trial(3, 0.01, 2, failed="no memory")]
+
+    text = study_text(study_content("rates", study(seeds={"count": 3}), StudyStatus(trials=trials)))
+
+    [row] = [line for line in text.splitlines() if line.startswith("0.01")]
+    assert "  3/3, 1 stopped, 1 failed  " in row
+    assert row.endswith("  best")

@@ -39,8 +39,7 @@ def counts_text(spec: StudySpec, status: StudyStatus) -> str:
     over, failed = sum(each.is_over for each in trials), sum(map(_has_failed, trials))
     what = f"{spec.objective.metric} of {over}/{size_of(spec, status.trials)} trials"
     stopped = sum(each.phase == TrialPhase.STOPPED for each in trials)
-    what += f", {stopped} stopped" if stopped else ""
-    what += f", {failed} failed" if failed else ""
+    what += _not_complete(stopped, failed)
     final = final_outcome(spec, status.trials)
     return what + (f"; {final.over}/{final.planned} of the final training" if final else "")
 
@@ -73,7 +72,7 @@ def point_cells(outcome: PointOutcome, *, is_best: bool) -> list[str]:
     """Returns a row of the table of points."""
     values = outcome.values
     spread = [_number(outcome.deviation), _number(min(values, default=None)), _number(max(values, default=None))]
-    trials = f"{outcome.over}/{outcome.planned}" + (f", {outcome.failed} failed" if outcome.failed else "")
+    trials = f"{outcome.over}/{outcome.planned}" + _not_complete(outcome.stopped, outcome.failed)
     cells = [text_of(value) for _, value in outcome.point]
     return [*cells, trials, interval_text(outcome), *spread, _BEST if is_best else ""]
 
@@ -82,6 +81,10 @@ def interval_text(outcome: PointOutcome) -> str:
     """Returns the mean with its interval, as far as there are values."""
     margin = "" if outcome.margin is None else f" ± {_number(outcome.margin)}"
     return _number(outcome.mean) + margin
+
+
+def _not_complete(stopped: int, failed: int) -> str:
+    return (f", {stopped} stopped" if stopped else "") + (f", {failed} failed" if failed else "")
 
 
 def _has_failed(trial: TrialStatus) -> bool:

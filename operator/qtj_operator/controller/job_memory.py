@@ -80,7 +80,7 @@ class JobMemory:
         stragglers: How many of its replicas are slow now.
         failed_at: When it failed; None if it has not.
         cause: Why a replica failed last, for example OOMKilled.
-        refused_by: Who refuses its children, for example `quota compute`.
+        denied_by: Who refuses its children, for example `quota compute`.
         lost: When its last replicas failed, oldest first.
         on_nodes: How many of its pods have a node and have not ended, by role.
         pods: What its pods were parsed into.
@@ -102,7 +102,7 @@ class JobMemory:
     stragglers: int = 0
     failed_at: datetime | None = None
     cause: str = ""
-    refused_by: str = ""
+    denied_by: str = ""
     lost: Sequence[datetime] = ()
     on_nodes: Mapping[str, int] = field(default_factory=dict)
     pods: Parser[Pod] = field(default_factory=lambda: Parser(parse_pod))
@@ -129,7 +129,7 @@ class JobMemory:
         failures = status.get("failures") or ()
         self.lost = tuple(datetime.fromisoformat(each["time"]) for each in failures)
         self.cause = failures[-1]["reason"] if failures else ""
-        self.refused_by = _refused_by(job) if self.reason == Reason.CHILD_REJECTED else ""
+        self.denied_by = _denied_by(job) if self.reason == Reason.CHILD_REJECTED else ""
 
     def saw(self, seen: Observed) -> None:
         """Remembers which of its pods have a node; a probe has one for a moment, and is no replica."""
@@ -151,7 +151,7 @@ def _condition(job: Object, kind: ConditionType) -> Object | None:
     return next((each for each in conditions if each["type"] == kind), None)
 
 
-def _refused_by(job: Object) -> str:
+def _denied_by(job: Object) -> str:
     messages = (each["message"] for each in job["status"]["conditions"] if each["reason"] == Reason.CHILD_REJECTED)
     return denied_by(next(messages, ""))
 

@@ -99,7 +99,7 @@ def _troubles_of(job: JobMemory, now: datetime) -> Iterator[_Found]:
 def _cause(job: JobMemory) -> str:
     """Returns who refuses, where something is refused; else why its replicas failed last."""
     if job.reason == Reason.CHILD_REJECTED:
-        return job.refused_by
+        return job.denied_by
     return "" if job.reason == Reason.QUEUED else job.cause
 
 

@@ -32,8 +32,14 @@ def test_a_job_from_stdin_needs_the_same_input_again(laptop: Laptop) -> None:
     words = r"- --artifacts $'a\x0ab', with the same input"
     assert lines == [
         f"once the cause is removed, continue with: qtj run {words.replace('-', '- --resume', 1)}",
-        f"if that has changed the job or its arguments, start over with: qtj run {words}",
+        "if that has changed the job or its arguments, start over with the same command and another --artifacts",
     ]
+
+
+def test_without_a_folder_of_the_user_the_same_command_starts_over(laptop: Laptop) -> None:
+    over = "if that has changed the job or its arguments, start over with: qtj run -, with the same input"
+
+    assert last_lines(laptop)[-1] == over
 
 
 def test_no_command_goes_on_with_a_run_that_was_removed(laptop: Laptop) -> None:

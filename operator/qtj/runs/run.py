@@ -27,6 +27,7 @@ from qtj.local.rehearsal import Rehearsal
 from qtj.local.session import LocalJob, Session
 from qtj.preview.dry_run import dry_run_lines
 from qtj.runs.failed_log import log_tail
+from qtj.runs.folders import folder_named
 from qtj.runs.line_view import LineView, view_for
 from qtj.runs.prepare import PreparedRun, RunPlan, claim, detach, plan_runs
 from qtj.runs.programs import program_notes
@@ -302,9 +303,12 @@ def _next_commands(options: Options, *, has_failed: bool) -> Sequence[str]:
     """Returns lines about how a run that is not Complete goes on; no run continues with another spec."""
     if not has_failed:
         return [f"to continue: {command_again(options)}"]
+    over = f": {command_again(options)}"
+    if folder_named(options.artifacts):  # which holds one run
+        over = " the same command and another --artifacts"
     return [
         f"once the cause is removed, continue with: {command_again(options, '--resume')}",
-        f"if that has changed the job or its arguments, start over with: {command_again(options)}",
+        f"if that has changed the job or its arguments, start over with{over}",
     ]
 
 

@@ -4,9 +4,12 @@ import json
 import socket
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+
+from qtj.local.addresses import PortLease
 
 
 @contextmanager
@@ -51,13 +54,20 @@ def free_port() -> int:
     return port
 
 
+_LEASES: deque[PortLease] = deque()
+_KEPT_LEASES = 100
+"""A program listens some seconds after its start; each port that is kept costs a file descriptor."""
+
+
 def free_ports(count: int) -> list[int]:
-    """Returns so many different ports that nobody listens to."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Returns so many different ports that nobody listens to.
+
+    Until programs listen there, no other process that asks gets them, and no outgoing connection.
+    """
+    _LEASES.append(lease := PortLease())
+    if len(_LEASES) > _KEPT_LEASES:
+        _LEASES.popleft().close()
+    return [lease.take() for _ in range(count)]
 
 
 def listens(port: int) -> bool:

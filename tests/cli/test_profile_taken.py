@@ -195,7 +195,7 @@ async def test_a_training_that_ends_before_the_step_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("later", "why"),
     [
-        ({"phase": "Running", "attempt": 2}, "attempt 1 ended"),
+        ({"phase": "Running", "attempt": 2}, "the attempt ended"),
         ({"phase": "Complete", "attempt": 1}, "the training ended"),
     ],
 )

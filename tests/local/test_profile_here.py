@@ -118,7 +118,7 @@ def test_a_worker_that_is_killed_while_it_is_profiled_ends_the_profile_and_not_t
     running.end(seconds=500)
 
     assert ended.code == 1, ended.errors
-    why = "attempt 1 ended before the profile was stored"
+    why = "the attempt ended before the profile was stored"
     assert ended.errors == f"qtj: qcnn/1: the profile {status['profiles'][0]['name']} failed: {why}\n"
-    assert status["profiles"][0]["error"] == "the attempt ended before the profile was stored"
+    assert status["profiles"][0]["error"] == why
     assert (status["attempt"], status["phase"]) == (2, "Running")

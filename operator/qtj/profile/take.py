@@ -230,7 +230,7 @@ async def _reported(target: Target, name: str, attempt: int | None, last: float)
         if found and found.state != "Running":
             return found
         if status.phase in FINISHED or status.attempt != attempt:
-            why = f"attempt {attempt} ended" if status.attempt != attempt else "the training ended"
+            why = "the attempt ended" if status.attempt != attempt else "the training ended"
             return ProfileStatus(name=name, state="Failed", error=f"{why} before the profile was stored")
         if time.monotonic() > last:
             raise InputError(

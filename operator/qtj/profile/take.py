@@ -230,8 +230,8 @@ async def _reported(target: Target, name: str, attempt: int | None, last: float)
         if found and found.state != "Running":
             return found
         if status.phase in FINISHED or status.attempt != attempt:
-            why = "the attempt ended" if status.attempt != attempt else "the training ended"
-            return ProfileStatus(name=name, state="Failed", error=f"{why} before the profile was stored")
+            ended = "the attempt" if status.attempt != attempt else "the training"
+            return ProfileStatus(name=name, state="Running").cut_off(ended)
         if time.monotonic() > last:
             raise InputError(
                 f"{target.name} does not report the profile {name} in time: `qtj status {target.name} -o yaml` shows"

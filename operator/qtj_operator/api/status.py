@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from operator import not_
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field
 
@@ -149,6 +149,14 @@ class ProfileStatus(Model):
     state: str = Field(description="Running, Stored or Failed.")
     path: str | None = Field(None, description="Its folder, relative to the artifacts.")
     error: str | None = Field(None, description="Why it failed, or of which replicas there is no profile.")
+
+    def cut_off(self, ended: str) -> Self:
+        """Returns the profile as failed, because what takes it has ended.
+
+        Args:
+            ended: What has: the attempt or the training.
+        """
+        return self.changed(state="Failed", error=f"{ended} ended before the profile was stored")
 
 
 class ReplicaSteps(Model):

@@ -336,6 +336,4 @@ def _profiles_of(seen: Observed) -> tuple[ProfileStatus, ...]:
 
 def _ended(profile: ProfileStatus, ended: str) -> ProfileStatus:
     """Returns a profile that nobody will finish."""
-    if profile.state != "Running":
-        return profile
-    return profile.changed(state="Failed", error=f"{ended} ended before the profile was stored")
+    return profile.cut_off(ended) if profile.state == "Running" else profile
